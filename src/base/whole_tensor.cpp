@@ -1,8 +1,10 @@
 #include "base/whole_tensor.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
+#include <limits>
 #include <utility>
 
 namespace convoy {
@@ -17,6 +19,20 @@ Tensor whole_tensor(DType dtype, Sizes shape, std::vector<std::int64_t> numbers)
   }
   auto tensor = Tensor::owning(dtype, shape, std::move(bytes));
   return tensor ? *std::move(tensor) : Tensor::of(std::move(shape), std::move(numbers));  // the count is the shape's
+}
+
+bool beyond_double(const Tensor& tensor) {
+  if (tensor.dtype() == DType::U64)
+    return std::ranges::any_of(tensor.integers(), [](std::int64_t number) {
+      if (number < 0) return number != -1;
+      return static_cast<double>(number) >= 0x1p63 || static_cast<std::int64_t>(static_cast<double>(number)) != number;
+    });
+  if (tensor.dtype() != DType::I64) return false;
+  return std::ranges::any_of(tensor.integers(), [](std::int64_t number) {
+    const auto wide = static_cast<double>(number);
+    return wide < 0x1p63 ? static_cast<std::int64_t>(wide) != number
+                         : number != std::numeric_limits<std::int64_t>::max();
+  });
 }
 
 }  // namespace convoy

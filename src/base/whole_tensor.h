@@ -10,4 +10,7 @@ namespace convoy {
 // Whole numbers, as many as the shape says, in a type of whole numbers or truths: the lowest bytes of each.
 Tensor whole_tensor(DType dtype, Sizes shape, std::vector<std::int64_t> numbers);
 
+// Whether some whole number is none that a double holds. The last number of a type counts as held: it is what lies beyond.
+bool beyond_double(const Tensor& tensor);
+
 }  // namespace convoy

@@ -18,7 +18,7 @@ struct EdgeRules {
   bool thresholds_stop_nan = false;  // a NaN is not above a threshold, and what is not becomes 0 or the value
   bool sign_of_nan_is_zero = false;
   bool open_bounds_are_finite = false;  // a clip without a bound has the last finite number there
-  // Sums, products and powers of whole numbers run in float64. What 32 bits do not hold stops at the last number; of a power it
+  // Sums, products, powers and remainders as of C of whole numbers run in float64. What 32 bits do not hold stops at the last number; of a power it
   // becomes the lowest, as a cast has it.
   bool whole_folds_in_fractions = false;
   // Numbers of 16 bits are kept in float32 from one operator to the next, and rounded where they are cast or handed out.

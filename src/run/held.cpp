@@ -23,6 +23,7 @@ std::int64_t wrapped(std::int64_t value, DType dtype) {
 
 Tensor wrapped(Tensor tensor, DType dtype) {
   if (tensor.dtype() != DType::I64 || dtype == DType::I64) return tensor;
+  if (dtype == DType::U64) return whole_tensor(dtype, tensor.shape(), tensor.integers());  // the same bits mean others
   tensor = tensor.realigned();
   const auto leaves = [&](std::int64_t value) { return wrapped(value, dtype) != value; };
   if (std::ranges::none_of(tensor.raw<std::int64_t>(), leaves)) return tensor;

@@ -21,13 +21,16 @@ namespace convoy {
 namespace {
 
 template <class T>
-constexpr DType working = std::is_same_v<T, float> ? DType::F32 : DType::F64;
+constexpr DType working = std::is_same_v<T, float>    ? DType::F32
+                          : std::is_same_v<T, double> ? DType::F64
+                                                      : DType::I64;
 
 // The numbers of a tensor as T: itself where it holds them already, otherwise a copy.
 template <class T>
 Tensor as_numbers(const Tensor& tensor) {
   if (tensor.dtype() == working<T>) return tensor.realigned();
   if constexpr (std::is_same_v<T, float>) return Tensor::of(tensor.shape(), tensor.floats());
+  else if constexpr (std::is_integral_v<T>) return Tensor::of(tensor.shape(), tensor.integers());
   else return Tensor::of(tensor.shape(), tensor.doubles());
 }
 
@@ -37,6 +40,8 @@ constexpr bool keeps_numbers = O::traits.contents == Contents::Kept;
 
 // Toward zero; what 32 or 64 bits cannot hold, NaN among it, becomes the lowest number, as the processor has it.
 std::int64_t whole_of(double value, DType to) {
+  if (to == DType::U64 && value >= 0x1p63 && value < 0x1p64)
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(value));
   const double end = to == DType::I32 ? 0x1p31 : 0x1p63,
                below = to == DType::I32 ? -end - 1 : std::nextafter(-end, -INFINITY);
   if (value > below && value < end) return static_cast<std::int64_t>(value);
@@ -139,8 +144,10 @@ Result<std::vector<Tensor>> run_op(const Op& op, const std::vector<const Tensor*
   if (auto paid = budget::spend(work_of(op, stored, types), std::string(name_of(op))); !paid) return pass(paid);
   return std::visit(
       [&]<class O>(const O& o) -> Result<std::vector<Tensor>> {
-        if constexpr (std::is_same_v<O, Cast>) {
+        if constexpr (std::is_same_v<O, Cast> && !std::is_integral_v<T>) {
           return std::vector{cast<T>(*stored[0], o.to)};
+        } else if constexpr (std::is_integral_v<T> && !plain::computes_whole<O>) {
+          return fail(Fault::Internal, "whole numbers have no kernel here");
         } else if constexpr (keeps_numbers<O>) {
           return std::vector{stored[0]->reshaped(*sizes_of(types[0].shape))};
         } else {
@@ -176,17 +183,14 @@ Result<std::vector<Tensor>> run_op(const Op& op, const std::vector<const Tensor*
             }
             auto made = buffers[i].tensor(std::move(outputs[i].shape));
             if (!made) return pass(made);
-            results.push_back(as_type<T>(types[i], *made, whole));
+            if constexpr (std::is_integral_v<T>) results.push_back(*std::move(made));
+            else results.push_back(as_type<T>(types[i], *made, whole));
           }
           return results;
         }
       },
       op);
 }
-
-// Operators whose whole numbers are computed as such: 64 bits, which no float type holds.
-template <class O>
-constexpr bool computes_whole = std::is_same_v<O, Binary> || std::is_same_v<O, Reduce> || std::is_same_v<O, Accumulate>;
 
 // A sum or product that ran in float64, as the type holds it: at the last number of 32 bits it stops.
 std::int64_t held(double value, DType dtype) {
@@ -209,38 +213,61 @@ Result<std::vector<Tensor>> folded_in_fractions(const Reduce& op, const Tensor& 
   return results;
 }
 
-// Nothing: the operator is no such one, or its result is no whole number.
-std::optional<Result<std::vector<Tensor>>> run_whole(const Op& op, const std::vector<const Tensor*>& stored,
-                                                     const TensorTypes& types, const Way& way) {
-  return std::visit(
-      [&]<class O>(const O& o) -> std::optional<Result<std::vector<Tensor>>> {
-        if constexpr (std::is_same_v<O, Unary>) {
-          if (o.function != Function::Square) return std::nullopt;
-          return run_whole(Binary{BinaryFunction::Multiply}, {stored[0], stored[0]}, types, way);
-        } else if constexpr (computes_whole<O>) {
-          if (is_floating(types[0].dtype)) return std::nullopt;
-          if constexpr (std::is_same_v<O, Reduce>)
-            if (way.rules.whole_folds_in_fractions &&
-                (o.reduction == Reduction::Sum || o.reduction == Reduction::Product))
-              return folded_in_fractions(o, *stored[0], types[0], way);
-          std::vector<std::vector<std::int64_t>> numbers;
-          for (const Tensor* one : stored) numbers.push_back(one->integers());
-          std::vector<plain::Operand<std::int64_t>> operands;
-          for (std::size_t i = 0; i < stored.size(); ++i)
-            operands.push_back({numbers[i], stored[i]->shape(), true, stored[i]});
-          Sizes shape = *sizes_of(types[0].shape);
-          std::vector<std::int64_t> values(static_cast<std::size_t>(*checked_count(shape)));
-          const plain::Output<std::int64_t> output{values, shape, {}};
-          if (auto status = plain::run_kernel(o, plain::Call<std::int64_t>{operands, {&output, 1}, 1, way.rules});
-              !status)
-            return pass(status);
-          std::vector<Tensor> results{Tensor::of(std::move(shape), std::move(values))};
-          return Result<std::vector<Tensor>>(std::move(results));
-        } else {
-          return std::nullopt;
-        }
-      },
-      op);
+// Products of whole numbers, and sums of them, run in float64 where that holds every sum.
+bool fits_float64(const Op& op, const std::vector<const Tensor*>& stored) {
+  if (!std::holds_alternative<MatMul>(op) || stored[0]->rank() == 0) return false;
+  double most = static_cast<double>(stored[0]->shape().back());
+  for (const Tensor* one : stored) {
+    double largest = 0;
+    for (const double value : one->doubles()) largest = std::max(largest, std::abs(value));
+    most *= largest;
+  }
+  return most < 0x1p53;
+}
+
+// Whether whole numbers are computed as such, in 64 bits, and not in float64, which holds them up to 2^53.
+bool computes_in_whole(const Op& op, const std::vector<const Tensor*>& stored, const TensorTypes& types) {
+  const bool has_kernel = std::visit([]<class O>(const O&) { return plain::computes_whole<O>; }, op);
+  return has_kernel && !is_floating(types[0].dtype) && !fits_float64(op, stored);
+}
+
+// The first of the numbers that 64 bits with a sign do not hold, or nothing.
+std::optional<std::uint64_t> beyond_sign(const Tensor& tensor) {
+  if (tensor.dtype() != DType::U64) return std::nullopt;
+  for (const std::int64_t value : tensor.integers())
+    if (value < 0) return static_cast<std::uint64_t>(value);
+  return std::nullopt;
+}
+
+// Whether the lowest 64 bits of the result are the same with a sign and without: numbers that are moved, sums and products.
+bool needs_no_sign(const Op& op) {
+  if (traits_of(op).moves_numbers()) return true;
+  if (const auto* binary = std::get_if<Binary>(&op))
+    return binary->function <= BinaryFunction::Multiply || binary->function == BinaryFunction::Equal ||
+           binary->function == BinaryFunction::NotEqual || binary->function >= BinaryFunction::And;
+  if (const auto* unary = std::get_if<Unary>(&op))
+    return unary->function != Function::Abs && unary->function != Function::Sign;
+  if (const auto* reduce = std::get_if<Reduce>(&op))
+    return reduce->reduction == Reduction::Sum || reduce->reduction == Reduction::Product;
+  return std::holds_alternative<MatMul>(op) || std::holds_alternative<Accumulate>(op);
+}
+
+Status expect_signed(const Op& op, const std::vector<const Tensor*>& stored) {
+  if (needs_no_sign(op)) return {};
+  for (const Tensor* one : stored)
+    if (const auto number = one ? beyond_sign(*one) : std::nullopt)
+      return fail(Fault::Unsupported, "the number " + std::to_string(*number) +
+                                          " of type uint64 lies beyond 2^63, where this operator is not computed");
+  return {};
+}
+
+// Nothing: sums and products run as others do.
+std::optional<Result<std::vector<Tensor>>> run_folded(const Op& op, const std::vector<const Tensor*>& stored,
+                                                      const TensorTypes& types, const Way& way) {
+  const auto* reduce = std::get_if<Reduce>(&op);
+  if (!reduce || !way.rules.whole_folds_in_fractions || is_floating(types[0].dtype)) return std::nullopt;
+  if (reduce->reduction != Reduction::Sum && reduce->reduction != Reduction::Product) return std::nullopt;
+  return folded_in_fractions(*reduce, *stored[0], types[0], way);
 }
 
 Result<TensorTypes> types_of(const Op& op, const std::vector<const Tensor*>& inputs) {
@@ -265,7 +292,7 @@ bool reads_numbers(const Op& op, std::size_t input) {
       op);
 }
 
-// Arithmetic on whole numbers alone runs in float64, which holds them up to 2^53.
+// Whether an operator computes with whole numbers alone: in 64 bits, or where it makes fractions in float64.
 bool is_whole(const Op& op, const std::vector<const Tensor*>& inputs) {
   bool any = false;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -449,16 +476,10 @@ Result<Values> run_as(const Graph& graph, const std::vector<Tensor>& inputs, con
   return runner.results();
 }
 
+// Runs a node over numbers of any type, computing in T.
 template <class T>
-Result<std::vector<Tensor>> run_node_as(const Node& node, const std::vector<const Tensor*>& inputs, const Way& way) {
-  const auto types = types_of(node.op, inputs);
-  if (!types) return std::unexpected(types.error());
-  if (const Size bytes = bytes_for<T>(*types); bytes < 0 || bytes > RunOptions{}.memory_limit)
-    return fail(Fault::Budget, "the result of shape " + text_of(types->front().shape) + " is too large");
-  else if (auto held = budget::afford(bytes, "the result of shape " + text_of(types->front().shape)); !held)
-    return pass(held);
-  if (is_whole(node.op, inputs))
-    if (auto done = run_whole(node.op, inputs, *types, way)) return *std::move(done);
+Result<std::vector<Tensor>> run_in(const Node& node, const std::vector<const Tensor*>& inputs, const TensorTypes& types,
+                                   const Way& way) {
   std::vector<Tensor> held;
   held.reserve(inputs.size());
   std::vector<const Tensor*> numbers;
@@ -470,7 +491,25 @@ Result<std::vector<Tensor>> run_node_as(const Node& node, const std::vector<cons
       numbers.push_back(&held.back());
     }
   }
-  return run_op<T>(node.op, inputs, numbers, *types, way);
+  return run_op<T>(node.op, inputs, numbers, types, way);
+}
+
+template <class T>
+Result<std::vector<Tensor>> run_node_as(const Node& node, const std::vector<const Tensor*>& inputs, const Way& way) {
+  const auto types = types_of(node.op, inputs);
+  if (!types) return std::unexpected(types.error());
+  if (const Size bytes = bytes_for<T>(*types); bytes < 0 || bytes > RunOptions{}.memory_limit)
+    return fail(Fault::Budget, "the result of shape " + text_of(types->front().shape) + " is too large");
+  else if (auto held = budget::afford(bytes, "the result of shape " + text_of(types->front().shape)); !held)
+    return pass(held);
+  if (is_whole(node.op, inputs)) {
+    if (auto done = run_folded(node.op, inputs, *types, way)) return *std::move(done);
+    if (computes_in_whole(node.op, inputs, *types)) {
+      if (auto fits = expect_signed(node.op, inputs); !fits) return pass(fits);
+      return run_in<std::int64_t>(node, inputs, *types, way);
+    }
+  }
+  return run_in<T>(node, inputs, *types, way);
 }
 
 Result<std::vector<Tensor>> run_node_by(const Node& node, const std::vector<const Tensor*>& inputs, Precision precision,

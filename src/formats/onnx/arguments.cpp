@@ -1,6 +1,7 @@
 // Windows, pads, axes and known numbers of an operator.
 #include "formats/onnx/arguments.h"
 
+#include "base/whole_tensor.h"
 #include "ops/expect.h"
 
 #include <algorithm>
@@ -92,6 +93,9 @@ std::optional<std::vector<double>> known_numbers(FunctionCall& call, std::string
 std::optional<double> known_number(FunctionCall& call, std::string_view input) {
   const auto numbers = known_numbers(call, input);
   if (!numbers) return std::nullopt;
+  if (const Tensor* said = call.constant(call.optional(input)); beyond_double(*said))
+    call.refuse(Fault::Unsupported, "input '" + std::string(input) + "' holds " +
+                                        std::to_string(said->integers().front()) + ", which no float64 is");
   if (numbers->size() == 1) return numbers->front();
   call.refuse(Fault::Format,
               "input '" + std::string(input) + "' holds " + std::to_string(numbers->size()) + " numbers, expected 1");

@@ -28,6 +28,7 @@ Pads pads_of(FunctionCall& call, std::size_t space);
 // The numbers of an input that must be known before the model runs; nothing where the input is absent.
 std::optional<Sizes> known_integers(FunctionCall& call, std::string_view input);
 std::optional<std::vector<double>> known_numbers(FunctionCall& call, std::string_view input);
+// Refuses a whole number that a double does not hold.
 std::optional<double> known_number(FunctionCall& call, std::string_view input);
 
 // Whether the operator has an attribute or an input of this name in the call's opset; an attribute.

@@ -33,11 +33,11 @@ Status compute(const Unary& op, const Call<T>& call) {
 
 template <class T>
 Status compute(const Relu& op, const Call<T>& call) {
-  const auto slope = static_cast<T>(op.negative_slope), threshold = static_cast<T>(op.threshold);
+  const auto slope = in_type<T>(op.negative_slope), threshold = in_type<T>(op.threshold);
   if (!op.max_value && slope == 0 && threshold == 0 && !op.strict)
     return map(call, 1, [](T x) { return x < 0 ? T{0} : x; });
   const bool bounded = op.max_value.has_value();
-  const auto most = static_cast<T>(op.max_value.value_or(0));
+  const auto most = in_type<T>(op.max_value.value_or(0));
   const bool stops_nan = call.rules.thresholds_stop_nan && slope == 0 && (op.strict || threshold != 0);
   return map(call, 2, [=, strict = op.strict](T x) {
     if (bounded && x >= most) return most;
@@ -64,8 +64,8 @@ Status compute(const Clip& op, const Call<T>& call) {
   const bool closes = call.rules.open_bounds_are_finite;
   const bool has_least = op.least.has_value() || closes, has_most = op.most.has_value() || closes;
   constexpr double end = std::numeric_limits<float>::max();  // float64 stands for float32 here
-  const auto least = static_cast<T>(op.least.value_or(closes ? -end : 0)),
-             most = static_cast<T>(op.most.value_or(closes ? end : 0));
+  const auto least = in_type<T>(op.least.value_or(closes ? -end : 0)),
+             most = in_type<T>(op.most.value_or(closes ? end : 0));
   return map(call, 2, [=](T x) {
     if (has_least && x < least) x = least;
     if (has_most && x > most) x = most;
@@ -178,5 +178,6 @@ Status compute(const PRelu&, const Call<T>& call) {
 
 template struct Kernels<Unary, Relu, Elu, Celu, Clip, HardSigmoid, Shrink, Squareplus, Softplus, Threshold, Softmax,
                         Hardmax, Glu, PRelu>;
+template struct WholeKernels<Unary, Relu, Clip>;
 
 }  // namespace convoy::plain

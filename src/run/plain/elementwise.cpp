@@ -102,8 +102,10 @@ void choose_of_fractions(BinaryFunction function, const Use& use) {
 }
 
 template <class T, class Use>
-void choose(BinaryFunction function, const Use& use) {
+void choose(BinaryFunction function, const EdgeRules& rules, const Use& use) {
   if constexpr (std::is_integral_v<T>) {
+    if (function == BinaryFunction::Remainder && rules.whole_folds_in_fractions)
+      return use([](T a, T b) { return static_cast<T>(std::fmod(static_cast<double>(a), static_cast<double>(b))); });
     return use([function](T a, T b) { return wrapping(function, a, b); });
   } else {
     choose_of_fractions<T>(function, use);
@@ -141,7 +143,7 @@ Status compute(const Binary& op, const Call<T>& call) {
   }
   const std::size_t last = shape.size() - 1;
   const Size width = shape[last], a_step = a_strides[last], b_step = b_strides[last];
-  choose<T>(op.function, [&](const auto& apply) {
+  choose<T>(op.function, call.rules, [&](const auto& apply) {
     Sizes index(shape.size(), 0);
     for (Size done = 0; done < count; done += width) {
       const T *from_a = a, *from_b = b;
@@ -189,6 +191,6 @@ Status compute(const Affine& op, const Call<T>& call) {
 }
 
 template struct Kernels<Binary, Where, Affine>;
-template struct WholeKernels<Binary>;
+template struct WholeKernels<Binary, Where>;
 
 }  // namespace convoy::plain

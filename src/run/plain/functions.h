@@ -1,9 +1,10 @@
-// The functions of one number, each once, over float or double.
+// The functions of one number, each once, over float or double, and over whole numbers where they stay whole.
 #pragma once
 #include "ops/activation.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <numbers>
 #include <utility>
 
@@ -40,6 +41,20 @@ template <class T>
 T gelu_tanh(T x) {
   const T inner = std::sqrt(T{2} / std::numbers::pi_v<T>) * (x + T(0.044715) * x * x * x);
   return x * (T(0.5) * (T{1} + std::tanh(inner)));
+}
+
+// Of whole numbers, which wrap around; the other functions make fractions of them.
+inline std::int64_t unary(Function function, std::int64_t x) {
+  const auto opposite = static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(x));
+  switch (function) {
+    case Function::Abs: return x < 0 ? opposite : x;
+    case Function::Negate: return opposite;
+    case Function::Sign: return (x > 0) - (x < 0);
+    case Function::Square:
+      return static_cast<std::int64_t>(static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(x));
+    case Function::Not: return x == 0;
+    default: return x;  // rounded
+  }
 }
 
 template <class T>

@@ -4,7 +4,10 @@
 #include "ops/edge_rules.h"
 #include "ops/op.h"
 
+#include <cstdint>
+#include <limits>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 namespace convoy::plain {
@@ -43,6 +46,25 @@ using WriteEverything =
 template <class O>
 inline constexpr bool writes_everything =
     one_of<WriteEverything>::template kind<O> < std::tuple_size_v<WriteEverything>;
+
+// Whose whole numbers are computed as such, in 64 bits, which no float type holds (WholeKernels in define.h).
+using ComputeWhole =
+    std::tuple<Unary, Relu, Clip, Binary, Where, Reduce, ArgExtreme, TopK, Accumulate, MatMul, Embedding, MaxPool,
+               AdaptivePool, MaxUnpool, Pad, PadToWindow, Unfold, Transpose, DepthToSpace, SpaceToDepth, SpaceToBatch,
+               BatchToSpace, Concat, Slice, Split, Tile, Take, Gather, GatherElements, ExpandLike>;
+template <class O>
+inline constexpr bool computes_whole = one_of<ComputeWhole>::template kind<O> < std::tuple_size_v<ComputeWhole>;
+
+// A number of an operator's own in the type that it computes in: the nearest that this type has.
+template <class T>
+T in_type(double number) {
+  if constexpr (std::is_integral_v<T>) {
+    if (number != number) return 0;
+    if (number >= 0x1p63) return std::numeric_limits<T>::max();
+    if (number <= -0x1p63) return std::numeric_limits<T>::min();
+  }
+  return static_cast<T>(number);
+}
 
 // Made in the file of the operator's family (define.h); an operator that none lists does not link.
 template <class O, class T>

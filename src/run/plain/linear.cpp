@@ -38,6 +38,27 @@ Status compute(const Linear& op, const Call<T>& call) {
   return {};
 }
 
+namespace {
+
+// y [m, n] = a [m, k] * b [k, n]
+template <class T>
+void multiply_matrices(const T* a, const T* b, T* y, Size m, Size k, Size n, int threads) {
+  const PackedRight<T> right(b, k, n, n, 1);
+  multiply<T>(a, m, right, nullptr, y, threads);
+}
+// Sums of whole numbers wrap around.
+void multiply_matrices(const std::int64_t* a, const std::int64_t* b, std::int64_t* y, Size m, Size k, Size n, int) {
+  for (Size i = 0; i < m; ++i, y += n)
+    for (Size row = 0; row < k; ++row) {
+      const auto factor = static_cast<std::uint64_t>(a[i * k + row]);
+      for (Size j = 0; j < n; ++j)
+        y[j] = static_cast<std::int64_t>(static_cast<std::uint64_t>(y[j]) +
+                                         factor * static_cast<std::uint64_t>(b[row * n + j]));
+    }
+}
+
+}  // namespace
+
 template <class T>
 Status compute(const MatMul&, const Call<T>& call) {
   const Sizes &a = call.in[0].shape, &b = call.in[1].shape, &y = call.out[0].shape;
@@ -57,11 +78,9 @@ Status compute(const MatMul&, const Call<T>& call) {
     }
     return at;
   };
-  for (Size i = 0; i < products; ++i) {
-    const PackedRight<T> right(call.data(1) + matrix_of(b, i) * k * n, k, n, n, 1);
-    multiply<T>(call.data(0) + matrix_of(a, i) * m * k, m, right, nullptr, call.out[0].values.data() + i * m * n,
-                call.threads);
-  }
+  for (Size i = 0; i < products; ++i)
+    multiply_matrices(call.data(0) + matrix_of(a, i) * m * k, call.data(1) + matrix_of(b, i) * k * n,
+                      call.out[0].values.data() + i * m * n, m, k, n, call.threads);
   return {};
 }
 
@@ -136,5 +155,6 @@ Status compute(const Embedding&, const Call<T>& call) {
 }
 
 template struct Kernels<Linear, MatMul, Einsum, Embedding>;
+template struct WholeKernels<MatMul, Embedding>;
 
 }  // namespace convoy::plain

@@ -63,8 +63,7 @@ Status pad_by(const Pad& pad, const Call<T>& call) {
     }
   }
   if (call.out[0].values.empty()) return {};
-  Padder<T>{
-      sources, strides_of(in), strides_of(out), call.data(0), call.out[0].values.data(), static_cast<T>(pad.value)}
+  Padder<T>{sources, strides_of(in), strides_of(out), call.data(0), call.out[0].values.data(), in_type<T>(pad.value)}
       .fill(0, 0, 0);
   return {};
 }
@@ -90,5 +89,6 @@ Status compute(const PadToWindow& op, const Call<T>& call) {
 }
 
 template struct Kernels<Pad, PadToWindow>;
+template struct WholeKernels<Pad, PadToWindow>;
 
 }  // namespace convoy::plain

@@ -13,10 +13,10 @@ namespace {
 template <class T>
 struct Maximum {
   using Sum = T;
-  static T start() { return -std::numeric_limits<T>::infinity(); }
+  static T start() { return in_type<T>(-std::numeric_limits<double>::infinity()); }
   // A NaN is larger than everything, as PyTorch has it.
   static void add(T& sum, T x) {
-    if (x > sum || std::isnan(x)) sum = x;
+    if (x > sum || x != x) sum = x;
   }
   static T close(T sum, double) { return sum; }
 };
@@ -25,7 +25,7 @@ struct Maximum {
 template <class T>
 struct MaximumOfNumbers {
   using Sum = T;
-  static T start() { return static_cast<T>(std::numeric_limits<float>::lowest()); }  // float64 stands for float32 here
+  static T start() { return in_type<T>(std::numeric_limits<float>::lowest()); }  // float64 stands for float32 here
   static void add(T& sum, T x) {
     if (x > sum) sum = x;
   }
@@ -149,5 +149,6 @@ Status compute(const AdaptivePool& op, const Call<T>& call) {
 }
 
 template struct Kernels<MaxPool, AveragePool, LpPool, AdaptivePool>;
+template struct WholeKernels<MaxPool, AdaptivePool>;
 
 }  // namespace convoy::plain

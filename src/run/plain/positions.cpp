@@ -107,7 +107,7 @@ void find_positions(const Axes& axes, Positions positions, const std::vector<Axi
       if (reads)
         visit_cells(at, x.space, 0, 0, [&](Size cell) {
           const T value = call.data(0)[x.offset(n, c, cell)];
-          if (best < 0 || value > most || std::isnan(value)) best = cell, most = value;
+          if (best < 0 || value > most || value != value) best = cell, most = value;
         });
       call.out[1].positions[static_cast<std::size_t>(y.offset(n, c, q))] =
           x.number(positions, n, c, std::max<Size>(best, 0));
@@ -142,6 +142,8 @@ Status compute(const MaxUnpool& op, const Call<T>& call) {
 
 template void find_positions(const Axes&, Positions, const std::vector<AxisReach>&, const Call<float>&);
 template void find_positions(const Axes&, Positions, const std::vector<AxisReach>&, const Call<double>&);
+template void find_positions(const Axes&, Positions, const std::vector<AxisReach>&, const Call<std::int64_t>&);
 template struct Kernels<MaxUnpool>;
+template struct WholeKernels<MaxUnpool>;
 
 }  // namespace convoy::plain

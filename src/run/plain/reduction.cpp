@@ -68,8 +68,8 @@ bool comes_before(T a, T b, bool largest) {
 // The place of the extreme in a row, `step` apart, where no comparison holds for a NaN.
 template <class T>
 Size search(const T* x, Size size, Size step, const ArgExtreme& op, NanInSearch nan) {
-  constexpr T most = std::numeric_limits<float>::max();
-  const bool from_first = nan == NanInSearch::StaysInFront;
+  constexpr auto most = static_cast<T>(std::is_integral_v<T> ? 0 : std::numeric_limits<float>::max());
+  const bool from_first = nan == NanInSearch::StaysInFront || std::is_integral_v<T>;
   T extreme = from_first ? x[0] : op.largest ? -most : most;
   Size best = 0;
   for (Size k = from_first ? 1 : 0; k < size; ++k) {
@@ -157,6 +157,6 @@ Status compute(const Accumulate& op, const Call<T>& call) {
 }
 
 template struct Kernels<Reduce, ArgExtreme, TopK, Accumulate>;
-template struct WholeKernels<Reduce, Accumulate>;
+template struct WholeKernels<Reduce, ArgExtreme, TopK, Accumulate>;
 
 }  // namespace convoy::plain

@@ -122,5 +122,6 @@ Status compute(const BatchToSpace& op, const Call<T>& call) {
 }
 
 template struct Kernels<Transpose, DepthToSpace, SpaceToDepth, SpaceToBatch, BatchToSpace>;
+template struct WholeKernels<Transpose, DepthToSpace, SpaceToDepth, SpaceToBatch, BatchToSpace>;
 
 }  // namespace convoy::plain

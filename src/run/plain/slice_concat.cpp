@@ -112,5 +112,6 @@ Status compute(const ExpandLike& op, const Call<T>& call) {
 }
 
 template struct Kernels<Concat, Slice, Split, Tile, Take, Gather, GatherElements, ExpandLike>;
+template struct WholeKernels<Concat, Slice, Split, Tile, Take, Gather, GatherElements, ExpandLike>;
 
 }  // namespace convoy::plain

@@ -67,5 +67,6 @@ Status compute(const Fold& op, const Call<T>& call) {
 }
 
 template struct Kernels<Unfold, Fold>;
+template struct WholeKernels<Unfold>;
 
 }  // namespace convoy::plain

@@ -1,5 +1,6 @@
 // Functions of one number, Softmax and PRelu: read, and written in ONNX's own word where the operator set has it, the formula
 // in its other words otherwise.
+#include "base/whole_tensor.h"
 #include "formats/onnx/arguments.h"
 #include "formats/onnx/write/sink.h"
 #include "ops/expect.h"
@@ -74,6 +75,19 @@ std::vector<ValueId> shrink(FunctionCall& call) {
   return {call.add(Shrink{lambda, bias != 0}, {call.tensor("input")})};
 }
 
+bool exceeds_double(FunctionCall& call, std::string_view bound) {
+  const ValueId value = call.optional(bound);
+  const Tensor* said = value ? call.constant(value) : nullptr;
+  return said && said->count() == 1 && beyond_double(*said);
+}
+
+// A clip of whole numbers by bounds that our operator cannot state.
+ValueId between(FunctionCall& call, ValueId x) {
+  if (const ValueId least = call.optional("min")) x = call.add(Binary{BinaryFunction::Maximum}, {x, least});
+  if (const ValueId most = call.optional("max")) x = call.add(Binary{BinaryFunction::Minimum}, {x, most});
+  return x;
+}
+
 // Bounds by attribute until opset 10, by optional inputs since.
 std::vector<ValueId> clip(FunctionCall& call) {
   const ValueId x = call.tensor("input");
@@ -85,6 +99,8 @@ std::vector<ValueId> clip(FunctionCall& call) {
     if (call.attrs.has("max")) op.most = call.attrs.number("max");
     if (op.least && *op.least <= -largest) op.least.reset();
     if (op.most && *op.most >= largest) op.most.reset();
+  } else if (exceeds_double(call, "min") || exceeds_double(call, "max")) {
+    return {between(call, x)};
   } else {
     op.least = known_number(call, "min");
     op.most = known_number(call, "max");

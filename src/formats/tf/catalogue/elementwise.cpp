@@ -1,4 +1,5 @@
 // Functions of two and more numbers, choices, and what leaves numbers as they are or rounds them to a grid.
+#include "base/whole_tensor.h"
 #include "formats/tf/arguments.h"
 #include "formats/tf/catalogue/catalogue.h"
 #include "ops/expect.h"
@@ -86,7 +87,7 @@ std::vector<ValueId> clip_by_value(FunctionCall& call) {
   const ValueId x = call.tensor("t"), least = call.tensor("clip_value_min"), most = call.tensor("clip_value_max");
   if (call.failed()) return {};
   const Tensor *low = call.constant(least), *high = call.constant(most);
-  if (low && high && low->count() == 1 && high->count() == 1)
+  if (low && high && low->count() == 1 && high->count() == 1 && !beyond_double(*low) && !beyond_double(*high))
     return {call.add(Clip{low->doubles().front(), high->doubles().front()}, {x})};
   const ValueId below = call.add(Binary{BinaryFunction::Minimum}, {x, most});
   return {call.add(Binary{BinaryFunction::Maximum}, {below, least})};
