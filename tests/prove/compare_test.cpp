@@ -73,5 +73,18 @@ TEST(Compare, FindsTheWorstOfManyNumbersAsItWouldOneByOne) {
   }
 }
 
+// No float32 holds the one, no float64 the other.
+TEST(Compare, TellsWholeNumbersApartToTheLastDigit) {
+  for (const std::int64_t number : {(std::int64_t{1} << 24) + 1, (std::int64_t{1} << 53) + 1}) {
+    const Tensor own = Tensor::of({2}, std::vector<std::int64_t>{7, number}),
+                 other = Tensor::of({2}, std::vector<std::int64_t>{7, number - 1});
+    EXPECT_TRUE(compare(own, own, {}, 0).same);
+    const Difference apart = compare(own, other, {}, 0);
+    EXPECT_FALSE(apart.same) << number;
+    EXPECT_EQ(apart.index, 1);
+    EXPECT_EQ(apart.largest, 1);
+  }
+}
+
 }  // namespace
 }  // namespace convoy::compare_test
