@@ -68,6 +68,7 @@ Status take_types(const Run& o, LoadOptions& options) {
   for (const auto& word : o.inputs) {
     const auto [name, file] = name_and_file(o, word);
     const auto tensor = read_tensor(file);
+    if (!tensor && !is_source(o.model.file)) continue;  // of a file that cannot be carried, that is told first
     if (!tensor) return std::unexpected(tensor.error());
     if (!is_floating(tensor->dtype())) options.types_at_hand.emplace(name, tensor->dtype());
   }
@@ -126,7 +127,7 @@ Result<std::vector<Tensor>> outputs_of(std::shared_ptr<const Graph> graph, const
 Result<Graph> loaded_for_these(const Run& o, LoadOptions options, Error refusal) {
   if (options.shapes.empty()) {
     auto shapes = shapes_of(o);
-    if (!shapes) return pass(shapes);
+    if (!shapes) return std::unexpected(std::move(refusal));
     options.shapes = std::move(*shapes);
   }
   bool asked = false;
