@@ -102,8 +102,7 @@ namespace {
 
 constexpr const char* shape_said =
     "full shape of the only input, such as 1,64,64,3, or of one of several: image=1,64,64,3 (may be repeated); of "
-    "source "
-    "and scripts with its element type where that is not float32: tokens=1,77:int64";
+    "source and scripts with its element type where that is not float32: tokens=1,77:int64";
 
 }  // namespace
 

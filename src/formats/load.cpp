@@ -268,9 +268,8 @@ Result<Graph> as_asked(Result<Graph> graph, const std::string& name, const LoadO
   if (graph)
     if (auto one = within(name, only_one_unnamed(*graph, options)); !one) return pass(one);
   if (graph && options.for_one_model)
-    if (auto taken = within(name, all_taken(*graph, options)); !taken) return pass(taken);
-  if (graph && options.for_one_model)
-    if (auto taken = within(name, types_taken(*graph, options)); !taken) return pass(taken);
+    for (const auto check : {all_taken, types_taken})
+      if (auto taken = within(name, check(*graph, options)); !taken) return pass(taken);
   return graph;
 }
 

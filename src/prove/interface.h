@@ -20,7 +20,8 @@ Orders expected_orders(const Graph& source, const Convention& convention);
 std::string compare_calls(const Graph& source, const Graph& target, const Convention& convention);
 
 // Where the port has another number of inputs or outputs, other ones in their places, declares another order of axes, or
-// goes by other keys than the source's dictionaries, or takes or gives other whole numbers: one sentence. Empty: it lies as it has to.
+// goes by other keys than the source's dictionaries, or takes or gives whole numbers of another type: one sentence. Empty: it
+// lies as it has to.
 std::string compare_interface(const Graph& source, const Graph& target, const Orders& expected);
 
 }  // namespace convoy
