@@ -25,7 +25,7 @@ if [ ${#sources[@]} -gt 0 ]; then
   fi
 fi
 
-for script in tools/*.sh bench/*.sh .ci/run; do
+for script in tools/*.sh tools/hooks/* bench/*.sh .ci/run; do
   [ -e "$script" ] || continue
   bash -n "$script" || failed=1
   [ -x "$script" ] || { echo "$script is not executable"; failed=1; }
