@@ -2,6 +2,7 @@
 #include "formats/onnx/model.h"
 #include "formats/onnx/onnx.h"
 #include "formats/onnx/tensor.h"
+#include "ops/expect.h"
 
 #include <map>
 
@@ -38,7 +39,8 @@ HeldWeights held_weights_of_model(const Blob& blob, const std::filesystem::path&
     if (node.type != "DequantizeLinear" || node.inputs.size() < 2 || node.outputs.size() != 1) continue;
     const Attribute* block = node.attribute("block_size");
     const auto whole = tensor(node.inputs[0]), scale = tensor(node.inputs[1]);
-    if (!whole || !scale || scale->dtype() != DType::F32 || scale->rank() > 1 || (block && block->integer > 0))
+    if (!whole || is_floating(whole->dtype()) || !scale || scale->dtype() != DType::F32 || scale->rank() > 1 ||
+        (block && block->integer > 0))
       continue;
     Quantization as{whole->dtype(), scale->floats(), {}, 0};
     as.zero_points.assign(as.scales.size(), 0);

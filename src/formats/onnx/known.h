@@ -17,6 +17,7 @@ struct Known {
   std::string name{};  // of the initializer whose numbers these are
   std::optional<Tensor> filled{};  // one number, as many times as `fill` says, of which not all is known beforehand
   std::optional<Numbers> fill{};
+  Size narrow = 0;  // the file's element type, where these are carried as a wider one (narrow_types.h)
 
   bool is_zeros() const { return filled && filled->doubles().front() == 0; }
 };

@@ -17,6 +17,9 @@
 
 namespace convoy::onnx {
 
+// The names that a node reads, by itself and within its graphs.
+void names_read(const ModelNode& node, std::unordered_set<std::string>& names);
+
 class ModelReader {
  public:
   ModelReader(const Model& model, TensorSource source, const LoadOptions& options,
@@ -44,6 +47,12 @@ class ModelReader {
   Status add_node(const ModelNode& node, const std::string& name, Names& names);
   // Of ONNX's own domain, in the words of an opset that the catalogue tells of.
   Status add_own_node(const ModelNode& node, const std::string& name, Names& names);
+  Status add_in_its_way(const ModelNode& node, const std::string& name, const std::vector<Known*>& inputs,
+                        Names& names);
+  // The narrow type that a node gives; 0: none. Fails: a node that would compute in one.
+  static Result<Size> narrow_result(const ModelNode& node, const std::vector<Known*>& inputs);
+  Status add_narrow_quantize(const ModelNode& node, const std::string& name, Size type,
+                             const std::vector<Known*>& inputs, Names& names);
   InputFacts facts_of(Known* known);
   // By the catalogue's opset.
   Size row_opset() const { return std::max(opset_, oldest_read); }

@@ -3,6 +3,7 @@
 #include "formats/onnx/catalogue/catalogue.h"
 #include "formats/onnx/check.h"
 #include "formats/onnx/model_reader.h"
+#include "formats/onnx/narrow_types.h"
 #include "formats/onnx/onnx.h"
 #include "formats/onnx/runtime_operators.h"
 #include "formats/onnx/types.h"
@@ -14,6 +15,13 @@
 namespace convoy::onnx {
 namespace {
 
+Status done(const Result<bool>& result) {
+  if (!result) return std::unexpected(result.error());
+  return {};
+}
+
+}  // namespace
+
 void names_read(const ModelNode& node, std::unordered_set<std::string>& names) {
   names.insert(node.inputs.begin(), node.inputs.end());
   for (const Attribute& attribute : node.attributes) {
@@ -22,13 +30,6 @@ void names_read(const ModelNode& node, std::unordered_set<std::string>& names) {
     for (const ValueInfo& output : attribute.graph->outputs) names.insert(output.name);
   }
 }
-
-Status done(const Result<bool>& result) {
-  if (!result) return std::unexpected(result.error());
-  return {};
-}
-
-}  // namespace
 
 Result<Graph> ModelReader::read() {
   if (auto s = check_model(); !s) return pass(s);
@@ -42,6 +43,9 @@ Result<Graph> ModelReader::read() {
   for (const std::string& name : *wanted) {
     Known* known = names.find(name);
     if (!known) return fail(Fault::Format, "output '" + name + "' is given by no node");
+    if (known->narrow != 0)
+      return fail(Fault::Unsupported,
+                  "output '" + name + "' has element type " + name_of_type(known->narrow) + ", which is not carried");
     const auto value = within("output '" + name + "'", value_of(name, *known));
     if (!value) return std::unexpected(value.error());
     if (auto s = check_output(name, graph_[*value].type); !s) return pass(s);
@@ -134,8 +138,10 @@ Status ModelReader::add_initializers(const ModelGraph& graph, Names& names) {
     auto tensor = within("initializer '" + stored.name + "'", source_.tensor(stored));
     if (!tensor) return pass(tensor);
     allowance_.add(tensor->count());
-    const bool trainable = is_floating(tensor->dtype());
-    if (auto s = names.add(stored.name, {{}, std::move(*tensor), {}, trainable, false, stored.name}); !s) return s;
+    const bool narrow = wide_type_of(stored.type).has_value(), trainable = is_floating(tensor->dtype()) && !narrow;
+    Known known{{}, std::move(*tensor), {}, trainable, false, stored.name};
+    if (narrow) known.narrow = stored.type;
+    if (auto s = names.add(stored.name, std::move(known)); !s) return s;
   }
   return {};
 }
@@ -158,7 +164,9 @@ Status ModelReader::add_inputs(Names& names) {
 
 Status ModelReader::add_input(const ValueInfo& info, Names& names, std::size_t inputs) {
   const auto dtype = info.type ? dtype_of(*info.type) : std::nullopt;
-  if (!dtype) return fail(Fault::Unsupported, "is no tensor of numbers that are carried");
+  if (!info.type) return fail(Fault::Unsupported, "is no tensor");
+  if (!dtype)
+    return fail(Fault::Unsupported, "has element type " + name_of_type(*info.type) + ", which is not carried");
   Shape shape;
   std::vector<std::string> words;
   constexpr Size most = Size{1} << 40;
@@ -251,6 +259,18 @@ Status ModelReader::add_own_node(const ModelNode& node, const std::string& name,
     if (!input.empty() && !inputs.back())
       return fail(Fault::Format, "reads '" + input + "', which no node before it gives");
   }
+  auto narrow = narrow_result(node, inputs);
+  if (!narrow) return pass(narrow);
+  if (*narrow != 0 && node.type == "QuantizeLinear") return add_narrow_quantize(node, name, *narrow, inputs, names);
+  auto added = add_in_its_way(node, name, inputs, names);
+  for (const std::string& output : node.outputs)
+    if (Known* known = *narrow != 0 && added ? names.find(output) : nullptr) known->narrow = *narrow;
+  return added;
+}
+
+// As it is read, or with what one run says of its inputs.
+Status ModelReader::add_in_its_way(const ModelNode& node, const std::string& name, const std::vector<Known*>& inputs,
+                                   Names& names) {
   auto added = add_by_its_kind(node, name, inputs, names);
   const bool holds_graphs = std::ranges::any_of(node.attributes, [](const Attribute& a) { return a.graph != nullptr; });
   if (!options_.answers || holds_graphs) return added;

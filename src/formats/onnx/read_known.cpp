@@ -1,5 +1,6 @@
 // Nodes that need no operator: constants, shapes, one number repeated, and the branch that a known condition chooses.
 #include "formats/onnx/model_reader.h"
+#include "formats/onnx/narrow_types.h"
 #include "formats/stretch.h"
 #include "ops/expect.h"
 
@@ -81,6 +82,7 @@ Status ModelReader::add_constant(const ModelNode& node, Names& names) {
     if (!tensor) return pass(tensor);
     allowance_.add(tensor->count());
     known.tensor = std::move(*tensor);
+    known.narrow = wide_type_of(a.tensor->type) ? a.tensor->type : 0;
   } else if (a.name == "value_float") {
     known.tensor = Tensor::of(Sizes{}, std::vector{a.number});
   } else if (a.name == "value_floats") {

@@ -2,6 +2,7 @@
 #include "formats/onnx/tensor.h"
 
 #include "base/sha1.h"
+#include "formats/onnx/narrow_types.h"
 #include "formats/onnx/types.h"
 #include "ops/expect.h"
 
@@ -58,9 +59,13 @@ Result<Size> number_in(const StoredTensor& stored, const char* key, Size otherwi
   return number;
 }
 
+std::unexpected<Error> of_other_size(const StoredTensor& stored, std::size_t bytes) {
+  return fail(Fault::Format, "has shape " + text_of(stored.dims) + " and " + std::to_string(bytes) + " bytes");
+}
+
 }  // namespace
 
-Result<Tensor> TensorSource::outside(const StoredTensor& stored, DType dtype) {
+Result<TensorSource::Span> TensorSource::outside(const StoredTensor& stored) {
   const auto location = stored.outside.find("location");
   if (location == stored.outside.end()) return fail(Fault::Format, "external data names no location");
   auto& file = files_[location->second];
@@ -83,24 +88,40 @@ Result<Tensor> TensorSource::outside(const StoredTensor& stored, DType dtype) {
     return fail(Fault::Truncated, "external data '" + location->second + "' ends at byte " + std::to_string(size) +
                                       ", the tensor needs " + std::to_string(*length) + " bytes at byte " +
                                       std::to_string(*offset));
-  return Tensor::view(dtype, stored.dims,
-                      file->bytes().subspan(static_cast<std::size_t>(*offset), static_cast<std::size_t>(*length)),
-                      file);
+  return Span{file->bytes().subspan(static_cast<std::size_t>(*offset), static_cast<std::size_t>(*length)), file};
+}
+
+// In a list, each number is one byte of what is packed.
+Result<Tensor> TensorSource::narrow_tensor(const StoredTensor& stored, Size count) {
+  const std::vector<std::byte> list =
+      stored.external || stored.raw ? std::vector<std::byte>{} : listed(stored, DType::U8);
+  Bytes bytes = stored.raw ? stored.raw_bytes : Bytes(list);
+  if (stored.external) {
+    auto found = outside(stored);
+    if (!found) return pass(found);
+    bytes = found->bytes;
+  }
+  if (static_cast<Size>(bytes.size()) != bytes_of_narrow(stored.type, count))
+    return of_other_size(stored, bytes.size());
+  return widened(stored.type, stored.dims, bytes);
 }
 
 Result<Tensor> TensorSource::tensor(const StoredTensor& stored) {
-  const auto dtype = dtype_of(stored.type);
+  const auto narrow = wide_type_of(stored.type), dtype = narrow ? narrow : dtype_of(stored.type);
   if (stored.texts || stored.type == 8) return fail(Fault::Unsupported, "holds text");
   if (!dtype)
-    return fail(Fault::Unsupported, "has element type " + std::to_string(stored.type) + ", which is not carried");
+    return fail(Fault::Unsupported, "has element type " + name_of_type(stored.type) + ", which is not carried");
   const auto count = count_of(stored);
   if (!count) return std::unexpected(count.error());
-  if (stored.external) return outside(stored, *dtype);
+  if (narrow) return narrow_tensor(stored, *count);
+  if (stored.external) {
+    auto found = outside(stored);
+    if (!found) return pass(found);
+    return Tensor::view(*dtype, stored.dims, found->bytes, found->keeper);
+  }
   if (stored.raw) {
     const auto wanted = checked_multiply(*count, bytes_of(*dtype));
-    if (wanted != static_cast<Size>(stored.raw_bytes.size()))
-      return fail(Fault::Format,
-                  "has shape " + text_of(stored.dims) + " and " + std::to_string(stored.raw_bytes.size()) + " bytes");
+    if (wanted != static_cast<Size>(stored.raw_bytes.size())) return of_other_size(stored, stored.raw_bytes.size());
     return Tensor::view(*dtype, stored.dims, stored.raw_bytes, keeper_);
   }
   auto bytes = listed(stored, *dtype);

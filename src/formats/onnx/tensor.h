@@ -25,7 +25,12 @@ class TensorSource {
   Result<Tensor> tensor(const StoredTensor& stored);
 
  private:
-  Result<Tensor> outside(const StoredTensor& stored, DType dtype);
+  struct Span {
+    Bytes bytes;
+    std::shared_ptr<const MappedFile> keeper;
+  };
+  Result<Span> outside(const StoredTensor& stored);
+  Result<Tensor> narrow_tensor(const StoredTensor& stored, Size count);
 
   std::shared_ptr<const void> keeper_;
   std::filesystem::path folder_;

@@ -3,10 +3,11 @@
 #include "convoy/tensor.h"
 
 #include <optional>
+#include <string>
 
 namespace convoy::onnx {
 
-// Nothing: a type that is not carried (strings, complex numbers, numbers below 8 bits, float8).
+// Nothing: a type that is not carried (text, complex numbers), or carried as a wider one alone (narrow_types.h).
 constexpr std::optional<DType> dtype_of(Size code) {
   switch (code) {
     case 1: return DType::F32;
@@ -25,5 +26,8 @@ constexpr std::optional<DType> dtype_of(Size code) {
     default: return std::nullopt;
   }
 }
+
+// "FLOAT8E5M2", as onnx.proto says it; "number 77" of one that it does not have.
+std::string name_of_type(Size code);
 
 }  // namespace convoy::onnx

@@ -81,8 +81,9 @@ std::vector<ValueId> bit_shift(FunctionCall& call) {
 // Whole numbers of as many bits wrap around; the bits of others are read where they are known.
 std::vector<ValueId> bit_cast(FunctionCall& call) {
   const ValueId x = call.tensor("input");
-  const auto to = dtype_of(call.attrs.integer("to", 0));
-  if (!to) call.refuse(Fault::Unsupported, "attribute 'to' is a type that is not carried");
+  const Size code = call.attrs.integer("to", 0);
+  const auto to = dtype_of(code);
+  if (!to) call.refuse(Fault::Unsupported, "attribute 'to' is " + name_of_type(code) + ", a type that is not carried");
   if (call.failed()) return {};
   const DType from = call.type(x).dtype;
   if (bytes_of(from) != bytes_of(*to))

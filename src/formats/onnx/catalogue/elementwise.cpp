@@ -89,8 +89,7 @@ std::vector<ValueId> cast(FunctionCall& call) {
   if (takes(call, "round_mode")) call.attrs.ignore({"round_mode"});
   const Size code = call.attrs.integer("to");
   const auto to = dtype_of(code);
-  if (!to)
-    call.refuse(Fault::Unsupported, "attribute 'to' is " + std::to_string(code) + ", a type that is not carried");
+  if (!to) call.refuse(Fault::Unsupported, "attribute 'to' is " + name_of_type(code) + ", a type that is not carried");
   if (call.failed()) return {};
   return {call.add(Cast{*to}, {x})};
 }

@@ -69,8 +69,8 @@ std::optional<DType> type_named(FunctionCall& call, std::string_view attribute) 
   if (code == 0) return std::nullopt;
   const auto dtype = dtype_of(code);
   if (!dtype)
-    call.refuse(Fault::Unsupported, "attribute '" + std::string(attribute) + "' is " + std::to_string(code) +
-                                        ", a type that is not carried");
+    call.refuse(Fault::Unsupported,
+                "attribute '" + std::string(attribute) + "' is " + name_of_type(code) + ", a type that is not carried");
   return dtype;
 }
 

@@ -94,7 +94,8 @@ std::vector<ValueId> eye_like(FunctionCall& call) {
   const Size code = call.attrs.integer("dtype", 0);
   const auto dtype = code == 0 ? std::optional(call.type(x).dtype) : dtype_of(code);
   const auto sizes = sizes_of(call.shape(x));
-  if (!dtype) call.refuse(Fault::Unsupported, "attribute 'dtype' is " + std::to_string(code));
+  if (!dtype)
+    call.refuse(Fault::Unsupported, "attribute 'dtype' is " + name_of_type(code) + ", a type that is not carried");
   if (!call.failed() && (!sizes || sizes->size() != 2 || checked_count(*sizes).value_or(most_chosen + 1) > most_chosen))
     call.refuse(Fault::Unsupported, "of shape " + text_of(call.shape(x)) + ", which must be known and of rank 2");
   if (call.failed()) return {};
