@@ -1,6 +1,8 @@
 // Sources: onnx.proto (packing), "Float stored in 8 bits" and "Float stored in 4 bits" of ONNX's documentation.
 #include "formats/onnx/narrow_types.h"
 
+#include "base/packed.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -74,28 +76,17 @@ std::optional<NarrowBounds> bounds_of(Size code) {
   return type->is_signed ? NarrowBounds{-count / 2, count / 2 - 1} : NarrowBounds{0, count - 1};
 }
 
-Size bytes_of_narrow(Size code, Size count) {
-  const Size each = 8 / narrow_type(code)->bits;
-  return count / each + (count % each != 0 ? 1 : 0);
-}
+Size bytes_of_narrow(Size code, Size count) { return packed_size(count, narrow_type(code)->bits); }
 
-Tensor widened(Size code, const Sizes& shape, std::span<const std::byte> bytes) {
+Tensor widened(Size code, const Sizes& shape, Bytes bytes) {
   const Narrow& type = *narrow_type(code);
-  const auto each = static_cast<std::size_t>(8 / type.bits), count = static_cast<std::size_t>(*checked_count(shape));
-  const unsigned mask = (1U << type.bits) - 1;
-  const auto code_at = [&](std::size_t i) {
-    return (std::to_integer<unsigned>(bytes[i / each]) >> (i % each * static_cast<std::size_t>(type.bits))) & mask;
-  };
-  if (type.exponent > 0) {
-    std::vector<float> numbers(count);
-    for (std::size_t i = 0; i < count; ++i) numbers[i] = real_of(type, code_at(i));
-    return Tensor::of(shape, std::move(numbers));
-  }
-  std::vector<std::byte> numbers(count);
-  const unsigned sign = type.is_signed ? 1U << (type.bits - 1) : 0;
-  for (std::size_t i = 0; i < count; ++i)
-    numbers[i] = static_cast<std::byte>((code_at(i) ^ sign) - sign);  // the sign goes on to the left
-  return *Tensor::owning(type.is_signed ? DType::I8 : DType::U8, shape, std::move(numbers));
+  const bool real = type.exponent > 0;
+  auto codes = unpacked(bytes, *checked_count(shape), type.bits, type.is_signed && !real);
+  if (!real) return *Tensor::owning(type.is_signed ? DType::I8 : DType::U8, shape, std::move(codes));
+  std::vector<float> numbers;
+  numbers.reserve(codes.size());
+  for (const std::byte one : codes) numbers.push_back(real_of(type, std::to_integer<unsigned>(one)));
+  return Tensor::of(shape, std::move(numbers));
 }
 
 }  // namespace convoy::onnx

@@ -1,7 +1,7 @@
 // Element types that no type here is as narrow as: whole numbers of 2 and 4 bits, real ones of 4 and 8. Files hold weights in
 // them. They are carried as the next wider type that has all their numbers, and nodes that would round to them are told apart.
 #pragma once
-#include "convoy/result.h"
+#include "base/bytes.h"
 #include "convoy/tensor.h"
 
 #include <optional>
@@ -21,6 +21,6 @@ std::optional<NarrowBounds> bounds_of(Size code);
 Size bytes_of_narrow(Size code, Size count);
 
 // The numbers as `wide_type_of` says; of `bytes_of_narrow` bytes, the first of a byte in its low bits.
-Tensor widened(Size code, const Sizes& shape, std::span<const std::byte> bytes);
+Tensor widened(Size code, const Sizes& shape, Bytes bytes);
 
 }  // namespace convoy::onnx

@@ -1,6 +1,8 @@
 // Fields by their numbers in schema.fbs; of a union the kind comes first, its table is the next field.
 #include "formats/tflite/model.h"
 
+#include "formats/tflite/types.h"
+
 #include <algorithm>
 
 namespace convoy::tflite {
@@ -80,6 +82,13 @@ Result<Model> parse_model(Bytes bytes) {
     const auto offset = t.number<std::uint64_t>(1), size = t.number<std::uint64_t>(2);
     model.buffers.push_back(offset > 1 ? file.take(offset, size, "a buffer behind the model") : t.run(0));
   }
+  for (SubGraph& graph : model.subgraphs)
+    for (StoredTensor& tensor : graph.tensors) {
+      const bool is_weight = tensor.buffer < model.buffers.size() && !model.buffers[tensor.buffer].empty();
+      if (tensor.type != four_bits || !is_weight) continue;
+      tensor.is_packed = true;
+      tensor.type = static_cast<int>(type_code_of(DType::I8));
+    }
   for (const FlatTable& t : root.tables(7)) model.signatures.push_back(signature_of(t));
   if (const auto sound = file.done(); !sound) return std::unexpected(sound.error());
   return model;

@@ -29,6 +29,7 @@ struct StoredTensor {
   std::uint32_t buffer = 0, external = 0;
   StoredQuantization quantization;
   bool is_variable = false, is_sparse = false;
+  bool is_packed = false;  // its numbers are of 4 bits, two to a byte: `type` is int8 then
   bool is_quantized() const { return !quantization.scale.empty() || quantization.is_custom; }
 };
 

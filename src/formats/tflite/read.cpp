@@ -169,7 +169,7 @@ Status ModelReader::add_inputs() {
     auto dtype = dtype_of(tensor.type);
     if (!dtype)
       return within(place, Status(fail(Fault::Unsupported,
-                                       "is of type " + std::to_string(tensor.type) + ", which is not carried")));
+                                       "is of type " + name_of_type(tensor.type) + ", which is not carried")));
     if (auto s = within(place, check_quantization(t)); !s) return s;
     if (tensor.is_quantized()) dtype = DType::F32;
     const auto shape = within(place, shape_of_input(tensor, name));
@@ -206,10 +206,9 @@ Result<std::vector<LoadedTensor>> weights_of_model(const Blob& blob) {
       const Bytes* bytes = item(model->buffers, stored.buffer);
       const auto dtype = dtype_of(stored.type);
       if (!bytes || bytes->empty() || !dtype || stored.is_sparse || stored.external != 0) continue;
-      Sizes shape(stored.shape.begin(), stored.shape.end());
-      auto tensor = within("tensor '" + stored.name + "'", Tensor::view(*dtype, std::move(shape), *bytes, blob.keeper));
+      auto tensor = within("tensor '" + stored.name + "'", held_numbers(stored, *bytes, blob.keeper));
       if (!tensor) return pass(tensor);
-      all.push_back({names.take(stored.name, ".", 1), tensor->aligned() ? std::move(*tensor) : tensor->realigned()});
+      all.push_back({names.take(stored.name, ".", 1), std::move(*tensor)});
     }
   return all;
 }

@@ -1,5 +1,6 @@
 // The numbers that a file holds: weights, what is known of sizes, quantised numbers as the real ones that they stand for.
 #include "base/budget.h"
+#include "base/packed.h"
 #include "formats/tflite/reader.h"
 #include "formats/tflite/types.h"
 #include "ops/expect.h"
@@ -19,9 +20,9 @@ Status ModelReader::check_quantization(std::int32_t t) const {
                                       "numbers that they stand for, which rounds less than the model does");
 }
 
-Result<Tensor> ModelReader::numbers_of(const StoredTensor& stored) const {
+Result<Tensor> held_numbers(const StoredTensor& stored, Bytes bytes, const std::shared_ptr<const void>& keeper) {
   const auto dtype = dtype_of(stored.type);
-  if (!dtype) return fail(Fault::Unsupported, "is of type " + std::to_string(stored.type) + ", which is not carried");
+  if (!dtype) return fail(Fault::Unsupported, "is of type " + name_of_type(stored.type) + ", which is not carried");
   if (stored.is_sparse) return fail(Fault::Unsupported, "stores its numbers sparsely, which is not carried");
   if (stored.external != 0) return fail(Fault::Unsupported, "stores its numbers in another file, which is not read");
   Sizes shape;
@@ -29,8 +30,15 @@ Result<Tensor> ModelReader::numbers_of(const StoredTensor& stored) const {
     if (n < 0) return fail(Fault::Format, "has a size of " + std::to_string(n));
     shape.push_back(n);
   }
-  const Bytes bytes = model_.buffers[stored.buffer];
-  auto tensor = Tensor::view(*dtype, std::move(shape), bytes, keeper_);
+  if (stored.is_packed) {
+    const auto count = checked_count(shape);
+    if (!count || packed_size(*count, 4) != static_cast<Size>(bytes.size()))
+      return fail(Fault::Format,
+                  "has shape " + text_of(shape) + " of INT4 and " + std::to_string(bytes.size()) + " bytes");
+    if (auto afforded = budget::afford(*count, "a weight"); !afforded) return pass(afforded);
+    return Tensor::owning(*dtype, shape, unpacked(bytes, *count, 4, true));
+  }
+  auto tensor = Tensor::view(*dtype, std::move(shape), bytes, keeper);
   // Converters put buffers at any multiple of 4.
   if (tensor && !tensor->aligned()) {
     if (auto afforded = budget::afford(static_cast<Size>(bytes.size()), "a weight"); !afforded) return pass(afforded);
@@ -142,7 +150,7 @@ Result<const Tensor*> ModelReader::known_tensor(std::int32_t t) {
   if (stored.is_variable || (model_.buffers[stored.buffer].empty() && (!is_empty || stored.buffer == 0)))
     return nullptr;
   if (auto s = check_quantization(t); !s) return std::unexpected(s.error());
-  auto tensor = within("tensor '" + name_of(t) + "'", numbers_of(stored));
+  auto tensor = within("tensor '" + name_of(t) + "'", held_numbers(stored, model_.buffers[stored.buffer], keeper_));
   if (!tensor) return std::unexpected(tensor.error());
   if (stored.is_quantized() && !is_floating(tensor->dtype()) && options_.dequantizes)
     tensor = within("tensor '" + name_of(t) + "'", real_numbers(*tensor, stored.quantization));

@@ -61,6 +61,7 @@ Status ModelReader::add_operator(std::size_t place) {
     return add_state(op, code.builtin);
   const Operator* row = operator_of(code.builtin);
   if (row && row->name == "SHAPE") return add_shape(op);
+  if (row && row->name == "FILL") return add_fill(op, layer_of(place));
   if (!row) return fail(Fault::Unsupported, "is an operator that this version does not read");
   return add_row(*row, op, layer_of(place));
 }
@@ -80,6 +81,56 @@ Status ModelReader::add_shape(const StoredOperator& op) {
     made.tensor = Tensor::of({count}, std::move(all));
   }
   made.sizes = std::move(sizes);
+  return {};
+}
+
+// One number, as many times as a shape says; sizes that are free are those of the values that they belong to.
+Status ModelReader::add_fill(const StoredOperator& op, const std::string& layer) {
+  if (op.inputs.size() != 2 || op.outputs.size() != 1 || op.inputs[0] < 0 || op.inputs[1] < 0)
+    return fail(Fault::Format, "takes two tensors and gives one");
+  const SizeNumbers* dims = known_sizes(op.inputs[0]);
+  const auto value = known_tensor(op.inputs[1]);
+  if (!value) return std::unexpected(value.error());
+  if (!dims || !*value || (*value)->count() != 1)
+    return fail(Fault::Unsupported, "its shape or its number is computed by the model");
+  Sizes shape;
+  for (const SizeNumber& n : dims->all) {
+    if (n.open || (!n.known() && (n.factor != 1 || n.more != 0)))
+      return fail(Fault::Unsupported,
+                  "its shape follows from sizes that are not known beforehand; give them with --shape");
+    if (n.known() && n.more < 0) return fail(Fault::Format, "has a size of " + std::to_string(n.more));
+    shape.push_back(n.known() ? n.more : 1);
+  }
+  const auto count = checked_count(shape);
+  if (!count) return fail(Fault::Limit, "makes a tensor of shape " + text_of(shape) + ", which is too large");
+  if (auto s = allowance_.spend({.numbers = *count}); !s) return s;
+  const Bytes one = (*value)->bytes();
+  std::vector<std::byte> bytes;
+  bytes.reserve(static_cast<std::size_t>(*count) * one.size());
+  for (Size i = 0; i < *count; ++i) bytes.insert(bytes.end(), one.begin(), one.end());
+  auto filled = Tensor::owning((*value)->dtype(), shape, std::move(bytes));
+  if (!filled) return pass(filled);
+  Known& made = known_[static_cast<std::size_t>(op.outputs[0])];
+  if (dims->known()) {
+    made.tensor = std::move(*filled);
+    return {};
+  }
+  auto quantization = quantization_of(op.outputs[0]);
+  if (!quantization) return pass(quantization);
+  ValueId x = add_constant(graph_, layer, *filled, std::move(*quantization), false);
+  const std::size_t given = graph_.values.size();
+  for (std::size_t i = 0; i < dims->all.size(); ++i) {
+    const SizeNumber& n = dims->all[i];
+    if (n.known()) continue;
+    auto stretched = graph_.add(ExpandLike{static_cast<Size>(i), n.axis}, {x, n.value}, layer, "FILL");
+    if (!stretched) return pass(stretched);
+    x = stretched->front();
+  }
+  std::vector<ValueId> outputs{x};
+  if (auto s = hold(graph_, given, op, outputs, layer); !s) return s;
+  if (auto s = check_recorded(op.outputs[0], outputs.front()); !s) return s;
+  made.value = outputs.front();
+  names_.emplace_back(made.value, name_of(op.outputs[0]));
   return {};
 }
 

@@ -35,7 +35,7 @@ Status ModelReader::add_state(const StoredOperator& op, int code) {
   const StoredTensor& tensor = subgraph_->tensors[static_cast<std::size_t>(op.outputs[0])];
   const auto dtype = dtype_of(tensor.type);
   if (!dtype)
-    return fail(Fault::Unsupported, "a variable of type " + std::to_string(tensor.type) + ", which is not carried");
+    return fail(Fault::Unsupported, "a variable of type " + name_of_type(tensor.type) + ", which is not carried");
   auto quantization = quantization_of(op.outputs[0]);
   if (!quantization) return std::unexpected(quantization.error());
   const auto shape = shape_of_input(tensor, name);

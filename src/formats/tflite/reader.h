@@ -17,6 +17,9 @@ const T* item(const std::vector<T>& all, std::int64_t place) {
   return place >= 0 && static_cast<std::size_t>(place) < all.size() ? &all[static_cast<std::size_t>(place)] : nullptr;
 }
 
+// The numbers of a tensor of the file, which `keeper` keeps alive; those of 4 bits a byte each.
+Result<Tensor> held_numbers(const StoredTensor& stored, Bytes bytes, const std::shared_ptr<const void>& keeper);
+
 class ModelReader {
  public:
   ModelReader(const Model& model, std::shared_ptr<const void> keeper, const LoadOptions& options)
@@ -42,6 +45,7 @@ class ModelReader {
   Result<Shape> shape_of_input(const StoredTensor& tensor, const std::string& name) const;
   Status add_operator(std::size_t place);
   Status add_shape(const StoredOperator& op);
+  Status add_fill(const StoredOperator& op, const std::string& layer);
   // What is kept between calls is an input here, and what it becomes an output.
   Status add_state(const StoredOperator& op, int code);
   bool changes_state(const StoredOperator& op) const;
@@ -52,7 +56,6 @@ class ModelReader {
   // Sizes computed from free ones, as the row can read them; false where they are not understood.
   bool adapt(const Operator& row, const StoredOperator& op, Json& attributes, TensorArguments& tensors);
   Result<Json> options_of(const Operator& row, const StoredOperator& op) const;
-  Result<Tensor> numbers_of(const StoredTensor& tensor) const;
   // The numbers of a tensor as the graph holds them. Nothing: the model computes them.
   Result<const Tensor*> known_tensor(std::int32_t tensor);
   const SizeNumbers* known_sizes(std::int32_t tensor);

@@ -2,14 +2,20 @@
 #pragma once
 #include "convoy/tensor.h"
 
+#include <array>
 #include <optional>
+#include <string>
+#include <string_view>
 
 namespace convoy::tflite {
 
 // BuiltinOperator, of those that no row reads.
 inline constexpr int var_handle = 142, read_variable = 143, assign_variable = 144;
 
-// Nothing: a type that is not carried (text, complex numbers, 4 bits).
+// INT4, in which files hold weights alone: they are carried as int8.
+inline constexpr int four_bits = 17;
+
+// Nothing: a type that is not carried (text, complex numbers, fewer than 8 bits).
 constexpr std::optional<DType> dtype_of(Size code) {
   switch (code) {
     case 0: return DType::F32;
@@ -27,6 +33,16 @@ constexpr std::optional<DType> dtype_of(Size code) {
     case 18: return DType::BF16;
     default: return std::nullopt;
   }
+}
+
+// "INT4", as schema.fbs says it; "number 77" of one that it does not have.
+inline std::string name_of_type(Size code) {
+  constexpr std::array<std::string_view, 21> names{
+      "FLOAT32", "FLOAT16",   "INT32",  "UINT8",   "INT64",      "STRING", "BOOL",
+      "INT16",   "COMPLEX64", "INT8",   "FLOAT64", "COMPLEX128", "UINT64", "RESOURCE",
+      "VARIANT", "UINT32",    "UINT16", "INT4",    "BFLOAT16",   "INT2",   "UINT4"};
+  if (code < 0 || code >= static_cast<Size>(names.size())) return "number " + std::to_string(code);
+  return std::string(names[static_cast<std::size_t>(code)]);
 }
 
 constexpr Size type_code_of(DType dtype) {

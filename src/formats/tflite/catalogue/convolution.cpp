@@ -2,6 +2,7 @@
 // them: [O, h, w, I] of CONV_2D and TRANSPOSE_CONV, [1, h, w, C*M] of the depthwise operator; the 3-D ones have it.
 #include "formats/tflite/catalogue/catalogue.h"
 #include "formats/tflite/options.h"
+#include "formats/tflite/types.h"
 
 #include "ops/expect.h"
 
@@ -82,12 +83,24 @@ std::vector<ValueId> depthwise_conv_2d(FunctionCall& call) {
       call, call.add(Conv{g.axes, KernelOrder::SpaceInMultiplier, windows, g.paddings, *channels}, {x, parted, bias}))};
 }
 
+// Sums of 16-bit inputs are held in 64 bits where no bias of 32 says otherwise. A file without a bias may say so all the same.
+ValueId zero_bias(FunctionCall& call, ValueId x, ValueId filter) {
+  const Quantization *inputs = call.quantization(x), *weights = call.quantization(filter);
+  const Dim outputs = call.dim(filter, 2);
+  if (call.failed() || !inputs || !weights || inputs->dtype != DType::I16 || !outputs.known()) return {};
+  std::vector<std::byte> zeros(static_cast<std::size_t>(*outputs * bytes_of(DType::I32)));
+  const ValueId bias = call.make_constant("bias", *Tensor::owning(DType::I32, {*outputs}, std::move(zeros)));
+  call.set_quantization(bias, {DType::I32, {inputs->scales.front() * weights->scales.front()}, {0}});
+  return bias;
+}
+
 // The input gradient of a forward convolution to the size that output_shape says. TFLite does not check that the forward
 // convolution maps it back, and then answers with memory that nobody wrote; here such a size is refused.
 std::vector<ValueId> transposed(FunctionCall& call, Size space, const Sizes& kernel, ValueId filter) {
-  const ValueId x = call.tensor("input"), bias = call.optional("bias");
+  const ValueId x = call.tensor("input");
+  ValueId bias = call.optional("bias");
   const Geometry g = geometry(call, space);
-  call.attrs.ignore({"quantized_bias_type"});
+  const bool sums_in_32_bits = call.attrs.integer("quantized_bias_type", 0) == type_code_of(DType::I32);
   const Sizes out = numbers(call, "output_shape");
   if (!call.failed() && out.size() != static_cast<std::size_t>(g.axes.rank()))
     call.refuse(Fault::Format,
@@ -106,6 +119,7 @@ std::vector<ValueId> transposed(FunctionCall& call, Size space, const Sizes& ker
       call.refuse(Fault::Format, "output_shape says " + std::to_string(wanted) + " on spatial axis " +
                                      std::to_string(i) + ", which no forward convolution maps to the input");
   }
+  if (!bias && sums_in_32_bits && !call.failed()) bias = zero_bias(call, x, filter);
   return {activated(call, call.add(std::move(conv), {x, filter, bias}))};
 }
 

@@ -82,7 +82,8 @@ constexpr std::array reshape_table{
     Operator{"RESHAPE", 22, "input shape", 17, "new_shape:I", reshape},
     Operator{"TRANSPOSE", 39, "input perm", 26, "", transpose},
     Operator{"EXPAND_DIMS", 70, "input dim", 52, "", expand_dims},
-    Operator{"SHAPE", 77, "input", 55, "out_type:b"},  // the reader follows it itself
+    Operator{"SHAPE", 77, "input", 55, "out_type:b"},  // the reader follows both itself
+    Operator{"FILL", 94, "dims value", 68, ""},
     Operator{"SQUEEZE", 43, "input", 30, "squeeze_dims:I", squeeze},
 };
 
