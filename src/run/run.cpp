@@ -10,11 +10,16 @@
 #include "run/work.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
+#include <tuple>
 #include <type_traits>
+#include <vector>
 
 namespace convoy {
 
@@ -35,8 +40,7 @@ Tensor as_numbers(const Tensor& tensor) {
 }
 
 // Operators that leave the numbers where they are: the output shares the bytes of the input, whatever their type.
-template <class O>
-constexpr bool keeps_numbers = O::traits.contents == Contents::Kept;
+bool keeps_numbers(const Op& op) { return traits_of(op).contents == Contents::Kept; }
 
 // Toward zero; what 32 or 64 bits cannot hold, NaN among it, becomes the lowest number, as the processor has it.
 std::int64_t whole_of(double value, DType to) {
@@ -65,13 +69,14 @@ Tensor cast(const Tensor& x, DType to) {
   return wrapped(Tensor::of(x.shape(), std::move(whole)), to);
 }
 
-// Whole numbers that tell places: no float type holds them all.
-template <class O>
-constexpr bool tells_positions =
-    O::traits.indices == Indices::FirstOutput || O::traits.indices == Indices::SecondOutput;
-// Which output they are.
-template <class O>
-constexpr std::size_t positions_output = O::traits.indices == Indices::FirstOutput ? 0 : 1;
+// Which output holds whole numbers that tell places, which no float type holds all of.
+std::optional<std::size_t> positions_output(const Op& op) {
+  switch (traits_of(op).indices) {
+    case Indices::FirstOutput: return 0;
+    case Indices::SecondOutput: return 1;
+    default: return std::nullopt;
+  }
+}
 
 // What is whole by its type goes on as whole numbers: no further operator sees a fraction there.
 template <class T>
@@ -129,12 +134,75 @@ struct Way {
   KernelChoice kernels = KernelChoice::Fast;
 };
 
-template <class O, class T>
-Status compute(const O& op, const plain::Call<T>& call, KernelChoice choice) {
-  if constexpr (fast::has_kernel<O>)
-    if (choice == KernelChoice::Fast) return fast::compute(op, call);
-  return plain::run_kernel(op, call);
+// What is known of the kernel of each operator, by its place among them.
+struct KernelFacts {
+  bool writes_everything, computes_whole;
+};
+template <class... O>
+constexpr std::array<KernelFacts, sizeof...(O)> facts_of(std::type_identity<std::tuple<O...>>) {
+  return {{{plain::writes_everything<O>, plain::computes_whole<O>}...}};
 }
+const KernelFacts& kernel_facts(const Op& op) {
+  static constexpr auto facts = facts_of(std::type_identity<AnyOp::tuple>());
+  return facts[op.index()];
+}
+
+// All that differs from operator to operator: what is written here is compiled for each of them.
+template <class T>
+Status compute(const Op& op, const plain::Call<T>& call, KernelChoice choice) {
+  return std::visit(
+      [&]<class O>(const O& o) -> Status {
+        constexpr bool only_renames = O::traits.contents == Contents::Kept || std::is_same_v<O, Cast>;
+        if constexpr (only_renames || (std::is_integral_v<T> && !plain::computes_whole<O>)) {
+          return fail(Fault::Internal, "no kernel computes this operator over these numbers");
+        } else {
+          if constexpr (fast::has_kernel<O>)
+            if (choice == KernelChoice::Fast) return fast::compute(o, call);
+          return plain::run_kernel(o, call);
+        }
+      },
+      op);
+}
+
+// The numbers of one operator's outputs while its kernel fills them.
+template <class T>
+class Results {
+ public:
+  Results(const Op& op, const TensorTypes& types) : positions_output_(positions_output(op)) {
+    const bool is_cleared = !kernel_facts(op).writes_everything;
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      const Sizes shape = *sizes_of(types[i].shape);
+      const Size count = *checked_count(shape);
+      const bool tells = i == positions_output_;
+      if (tells) positions_.resize(static_cast<std::size_t>(count));
+      buffers_.emplace_back(tells ? 0 : count, is_cleared);
+      outputs_.push_back({buffers_[i].numbers(), shape, tells ? positions_ : std::span<std::int64_t>()});
+    }
+  }
+  std::span<const plain::Output<T>> outputs() const { return outputs_; }
+
+  // What is whole by its type and was computed in fractions becomes of type `whole`.
+  Result<std::vector<Tensor>> tensors(const TensorTypes& types, DType whole) && {
+    std::vector<Tensor> results;
+    for (std::size_t i = 0; i < buffers_.size(); ++i) {
+      if (i == positions_output_) {
+        results.push_back(Tensor::of(std::move(outputs_[i].shape), std::move(positions_)));
+        continue;
+      }
+      auto made = buffers_[i].tensor(std::move(outputs_[i].shape));
+      if (!made) return pass(made);
+      if constexpr (std::is_integral_v<T>) results.push_back(*std::move(made));
+      else results.push_back(as_type<T>(types[i], *made, whole));
+    }
+    return results;
+  }
+
+ private:
+  std::optional<std::size_t> positions_output_;
+  std::vector<Buffer<T>> buffers_;
+  std::vector<std::int64_t> positions_;
+  std::vector<plain::Output<T>> outputs_;
+};
 
 // Runs one operator over inputs whose numbers are T already (`numbers`) and as they came (`stored`).
 template <class T>
@@ -142,54 +210,24 @@ Result<std::vector<Tensor>> run_op(const Op& op, const std::vector<const Tensor*
                                    const std::vector<const Tensor*>& numbers, const TensorTypes& types,
                                    const Way& way) {
   if (auto paid = budget::spend(work_of(op, stored, types), std::string(name_of(op))); !paid) return pass(paid);
-  return std::visit(
-      [&]<class O>(const O& o) -> Result<std::vector<Tensor>> {
-        if constexpr (std::is_same_v<O, Cast> && !std::is_integral_v<T>) {
-          return std::vector{cast<T>(*stored[0], o.to)};
-        } else if constexpr (std::is_integral_v<T> && !plain::computes_whole<O>) {
-          return fail(Fault::Internal, "whole numbers have no kernel here");
-        } else if constexpr (keeps_numbers<O>) {
-          return std::vector{stored[0]->reshaped(*sizes_of(types[0].shape))};
-        } else {
-          std::vector<plain::Operand<T>> operands;
-          for (std::size_t i = 0; i < stored.size(); ++i) {
-            if (!stored[i]) operands.emplace_back();
-            else if (widens_itself<T>(op, i, *stored[i], way.kernels))
-              operands.push_back({{}, stored[i]->shape(), true, stored[i]});
-            else operands.push_back({numbers[i]->raw<T>(), numbers[i]->shape(), true, stored[i]});
-          }
-          std::vector<Buffer<T>> buffers;
-          std::vector<std::int64_t> positions;
-          std::vector<plain::Output<T>> outputs;
-          for (std::size_t i = 0; i < types.size(); ++i) {
-            const Sizes shape = *sizes_of(types[i].shape);
-            const Size count = *checked_count(shape);
-            const bool tells = tells_positions<O> && i == positions_output<O>;
-            if (tells) positions.resize(static_cast<std::size_t>(count));
-            buffers.emplace_back(tells ? 0 : count, !plain::writes_everything<O>);
-            outputs.push_back({buffers[i].numbers(), shape, tells ? positions : std::span<std::int64_t>()});
-          }
-          if (auto status = compute(o, plain::Call<T>{operands, outputs, way.threads, way.rules}, way.kernels); !status)
-            return pass(status);
-          if (auto whole = budget::spend(0, name_of(op)); !whole) return pass(whole);  // cancelled on the way
-          // A power of whole numbers is cast as it is; what is computed otherwise has wrapped around.
-          const bool casts = way.rules.whole_folds_in_fractions && op == Op(Binary{BinaryFunction::Power});
-          const DType whole = casts ? way.said : DType::I64;
-          std::vector<Tensor> results;
-          for (std::size_t i = 0; i < buffers.size(); ++i) {
-            if (tells_positions<O> && i == positions_output<O>) {
-              results.push_back(Tensor::of(std::move(outputs[i].shape), std::move(positions)));
-              continue;
-            }
-            auto made = buffers[i].tensor(std::move(outputs[i].shape));
-            if (!made) return pass(made);
-            if constexpr (std::is_integral_v<T>) results.push_back(*std::move(made));
-            else results.push_back(as_type<T>(types[i], *made, whole));
-          }
-          return results;
-        }
-      },
-      op);
+  if constexpr (!std::is_integral_v<T>)
+    if (const auto* o = std::get_if<Cast>(&op)) return std::vector{cast<T>(*stored[0], o->to)};
+  if (keeps_numbers(op)) return std::vector{stored[0]->reshaped(*sizes_of(types[0].shape))};
+  std::vector<plain::Operand<T>> operands;
+  for (std::size_t i = 0; i < stored.size(); ++i) {
+    if (!stored[i]) operands.emplace_back();
+    else if (widens_itself<T>(op, i, *stored[i], way.kernels))
+      operands.push_back({{}, stored[i]->shape(), true, stored[i]});
+    else operands.push_back({numbers[i]->raw<T>(), numbers[i]->shape(), true, stored[i]});
+  }
+  Results<T> results(op, types);
+  if (auto status = compute(op, plain::Call<T>{operands, results.outputs(), way.threads, way.rules}, way.kernels);
+      !status)
+    return pass(status);
+  if (auto whole = budget::spend(0, name_of(op)); !whole) return pass(whole);  // cancelled on the way
+  // A power of whole numbers is cast as it is; what is computed otherwise has wrapped around.
+  const bool casts = way.rules.whole_folds_in_fractions && op == Op(Binary{BinaryFunction::Power});
+  return std::move(results).tensors(types, casts ? way.said : DType::I64);
 }
 
 // A sum or product that ran in float64, as the type holds it: at the last number of 32 bits it stops.
@@ -227,8 +265,7 @@ bool fits_float64(const Op& op, const std::vector<const Tensor*>& stored) {
 
 // Whether whole numbers are computed as such, in 64 bits, and not in float64, which holds them up to 2^53.
 bool computes_in_whole(const Op& op, const std::vector<const Tensor*>& stored, const TensorTypes& types) {
-  const bool has_kernel = std::visit([]<class O>(const O&) { return plain::computes_whole<O>; }, op);
-  return has_kernel && !is_floating(types[0].dtype) && !fits_float64(op, stored);
+  return kernel_facts(op).computes_whole && !is_floating(types[0].dtype) && !fits_float64(op, stored);
 }
 
 // The first of the numbers that 64 bits with a sign do not hold, or nothing.
@@ -283,13 +320,9 @@ Result<TensorTypes> types_of(const Op& op, const std::vector<const Tensor*>& inp
 
 // Whole numbers stay as they are until an operator computes with them.
 bool reads_numbers(const Op& op, std::size_t input) {
-  return std::visit(
-      [&]<class O>(const O&) {
-        constexpr Indices indices = O::traits.indices;
-        return !keeps_numbers<O> && !std::is_same_v<O, Cast> && !(indices == Indices::FirstInput && input == 0) &&
-               !(indices == Indices::SecondInput && input == 1);
-      },
-      op);
+  const Indices indices = traits_of(op).indices;
+  return !keeps_numbers(op) && !std::holds_alternative<Cast>(op) && !(indices == Indices::FirstInput && input == 0) &&
+         !(indices == Indices::SecondInput && input == 1);
 }
 
 // Whether an operator computes with whole numbers alone: in 64 bits, or where it makes fractions in float64.

@@ -2,11 +2,12 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "run/fast/tile.cpp"
 #include "run/fast/tile.h"
+#include "run/fast/targets.h"  // before Highway
+
 #include <hwy/foreach_target.h>  // before highway.h
 #include <hwy/highway.h>
 #include "run/fast/between.h"
 #include "run/fast/instruction_sets.h"
-#include "run/fast/targets.h"
 
 #include <type_traits>
 #include <vector>

@@ -2,10 +2,11 @@
 // Compiled once per instruction set: Highway includes this file again for each (foreach_target.h).
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "run/fast/tile_depthwise.cpp"
+#include "run/fast/targets.h"  // before Highway
+
 #include <hwy/foreach_target.h>  // before highway.h
 #include <hwy/highway.h>
 #include "run/fast/between.h"
-#include "run/fast/targets.h"
 #include "run/fast/tile.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -1,12 +1,13 @@
 // Compiled once per instruction set: Highway includes this file again for each (foreach_target.h).
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "run/fast/tile_rows.cpp"
+#include "run/fast/targets.h"  // before Highway
+
 #include <hwy/foreach_target.h>  // before highway.h
 #include <hwy/highway.h>
 #include "run/fast/between.h"
 #include "run/fast/instruction_sets.h"
 #include "run/fast/rows.h"
-#include "run/fast/targets.h"
 
 #include <cmath>
 #include <cstdint>
