@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace convoy {
@@ -83,6 +84,20 @@ constexpr double last_rounding(DType dtype) {
 
 constexpr std::uint64_t unlucky_runs = 2;  // two errors of one may cancel each other on the way
 
+// By how much each number may be away from the stored one, which may itself be rounded: of float64 what is next to nothing is
+// stored as nothing.
+Tensor bounds_around(const Tensor& numbers, const Tensor& stored, double allowed) {
+  const auto exact = numbers.doubles(), rounded = stored.doubles();
+  std::vector<float> bounds(exact.size(), static_cast<float>(allowed));
+  for (std::size_t i = 0; i < exact.size() && numbers.dtype() == DType::F64; ++i) {
+    if (exact[i] == rounded[i] || !std::isfinite(exact[i])) continue;
+    const double apart = allowed + std::abs(exact[i] - rounded[i]);
+    bounds[i] = static_cast<float>(apart);
+    if (bounds[i] < apart) bounds[i] = std::nextafter(bounds[i], std::numeric_limits<float>::infinity());
+  }
+  return Tensor::of(numbers.shape(), std::move(bounds));
+}
+
 // Runs the target and compares with the source's outputs. Fills `data` when it is given, and returns the largest
 // difference.
 Result<double> run_freely(const std::vector<Tensor>& wanted, const Graph& target,
@@ -114,12 +129,10 @@ Result<double> run_freely(const std::vector<Tensor>& wanted, const Graph& target
       const double apart = compare(outputs[i], *brought, {}, 0).largest;
       if (std::isfinite(apart)) spread = std::max(spread, apart);
     }
-    const auto allowed =
-        static_cast<float>(std::max(64 * difference.largest, 2 * spread) +
-                           (last_rounding(target[target.outputs[i]].type.dtype) + coordinate_rounding(target)) * size);
+    const double allowed = std::max(64 * difference.largest, 2 * spread) +
+                           (last_rounding(target[target.outputs[i]].type.dtype) + coordinate_rounding(target)) * size;
     data->outputs.push_back(as_stored(*brought));
-    data->bounds.push_back(
-        Tensor::of(output.shape(), std::vector<float>(static_cast<std::size_t>(output.count()), allowed)));
+    data->bounds.push_back(bounds_around(*brought, data->outputs.back(), allowed));
   }
   if (data) {
     for (const Tensor& input : inputs_of_target) data->inputs.push_back(as_stored(input));

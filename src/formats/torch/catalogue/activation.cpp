@@ -363,7 +363,7 @@ constexpr std::array rows_of_activations{
     one_number<Function::Mish>("mish nn.Mish", "input:T inplace:b=False"),
     one_number<Function::HardSwish>("hardswish nn.Hardswish", "input:T inplace:b=False"),
     one_number<Function::Tanh>("torch.tanh F.tanh nn.Tanh"),
-    one_number<Function::Sigmoid>("torch.sigmoid F.sigmoid nn.Sigmoid"),
+    one_number<Function::Sigmoid>("torch.sigmoid F.sigmoid nn.Sigmoid aten.special_expit"),
     one_number<Function::LogSigmoid>("F.logsigmoid aten.log_sigmoid nn.LogSigmoid"),
     one_number<Function::Softsign>("F.softsign nn.Softsign"),
     one_number<Function::TanhShrink>("F.tanhshrink nn.Tanhshrink"),

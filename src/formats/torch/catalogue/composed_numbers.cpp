@@ -340,9 +340,9 @@ Results is_in(FunctionCall& call) {
 }
 
 constexpr std::array rows_of_composed_numbers{
-    CatalogueRow{"torch.exp2", "input:T", exp2},
-    CatalogueRow{"torch.erfc", "input:T", erfc},
-    CatalogueRow{"torch.logit", "input:T eps:f?=", logit},
+    CatalogueRow{"torch.exp2 aten.special_exp2", "input:T", exp2},
+    CatalogueRow{"torch.erfc aten.special_erfc", "input:T", erfc},
+    CatalogueRow{"torch.logit aten.special_logit", "input:T eps:f?=", logit},
     CatalogueRow{"torch.round", "default(input:T) decimals(input:T * decimals:i)", round, Function::Round},
     CatalogueRow{"torch.xlogy aten.special_xlogy",
                  "xlogy.Tensor(input:T other:T) xlogy.Scalar_Other(input:T other:n) xlogy.Scalar_Self(input:n other:T) "
@@ -363,10 +363,8 @@ constexpr std::array rows_of_composed_numbers{
     CatalogueRow{"torch.rad2deg", "input:T", angle_in<false>},
     CatalogueRow{"torch.heaviside", "input:T values:T", heaviside},
     CatalogueRow{"torch.kthvalue", "input:T k:i dim:i=-1 keepdim:b=False -> TT", kth_value},
-    CatalogueRow{"torch.median", "default(input:T)", median},
-    CatalogueRow{"torch.median", "dim(input:T dim:i keepdim:b=False -> TT)", median},
-    CatalogueRow{"torch.nanmedian", "default(input:T)", nan_median},
-    CatalogueRow{"torch.nanmedian", "dim(input:T dim:i keepdim:b=False -> TT)", nan_median},
+    CatalogueRow{"torch.median", "default(input:T) dim(input:T dim:i keepdim:b=False -> TT)", median},
+    CatalogueRow{"torch.nanmedian", "default(input:T) dim(input:T dim:i keepdim:b=False -> TT)", nan_median},
     CatalogueRow{"torch.quantile", "scalar(input:T q:n dim:i?= keepdim:b=False * interpolation:s=linear)", quantile},
     CatalogueRow{"torch.bucketize",
                  "Tensor(input:T boundaries:T * out_int32:b=False right:b=False) "

@@ -189,8 +189,8 @@ constexpr std::array rows_of_neighbours{
     CatalogueRow{"torch.trapezoid torch.trapz", "x(y:T x:T * dim:i=-1) dx(y:T * dx:n=1 dim:i=-1)", trapezoid},
     CatalogueRow{"torch.cumulative_trapezoid", "x(y:T x:T * dim:i=-1) dx(y:T * dx:n=1 dim:i=-1)", running_trapezoid},
     CatalogueRow{"aten.gradient", slopes, gradient},
-    CatalogueRow{"aten.cummax", "input:T dim:i -> TT", running_extreme<true>},
-    CatalogueRow{"aten.cummin", "input:T dim:i -> TT", running_extreme<false>},
+    CatalogueRow{"torch.cummax", "input:T dim:i -> TT", running_extreme<true>},
+    CatalogueRow{"torch.cummin", "input:T dim:i -> TT", running_extreme<false>},
     CatalogueRow{"torch.logcumsumexp", "input:T dim:i", running_log_sum_exp},
 };
 

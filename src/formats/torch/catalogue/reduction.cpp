@@ -292,7 +292,7 @@ constexpr std::array rows_of_reductions{
                  sort},
     CatalogueRow{"torch.cumsum", "input:T dim:i * dtype:t?=", accumulate<Reduction::Sum>},
     CatalogueRow{"torch.cumprod", "input:T dim:i * dtype:t?=", accumulate<Reduction::Product>},
-    CatalogueRow{"torch.logsumexp", "input:T dim:I keepdim:b=False", log_sum_exp},
+    CatalogueRow{"torch.logsumexp aten.special_logsumexp", "input:T dim:I keepdim:b=False", log_sum_exp},
     CatalogueRow{"torch.var", spread, variance},
     CatalogueRow{"torch.std", spread, deviation},
     CatalogueRow{"torch.var_mean", spread_and_mean, variance_and_mean<false>},

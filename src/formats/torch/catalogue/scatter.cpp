@@ -61,7 +61,31 @@ ValueId source_of(FunctionCall& call, const char* word, const char* number, Valu
   return from;
 }
 
-// index has the axes of `into` (scatter), or the scattered one alone (index_add).
+// x and more cells of one number behind it along an axis, `size` in all.
+ValueId lengthened(FunctionCall& call, ValueId x, Size axis, Size size, double number, const char* word) {
+  auto shape = sizes_of(call.shape(x));
+  if (call.failed() || !shape) return x;
+  auto& more = (*shape)[static_cast<std::size_t>(axis)];
+  more = size - more;
+  const DType dtype = call.type(x).dtype;
+  const auto count = checked_count(*shape);
+  if (count.value_or(most_pairs + 1) > most_pairs) {
+    call.refuse(Fault::Limit, "puts into a part of " + std::to_string(size) + " cells");
+    return x;
+  }
+  const auto cells = static_cast<std::size_t>(*count);
+  const std::string name = word + ("_" + std::to_string(axis));
+  if (is_floating(dtype)) {
+    const Tensor rest = Tensor::of(*shape, std::vector<double>(cells, number)).converted(dtype);
+    return call.add(Concat{axis}, {x, call.make_constant(name, rest)});
+  }
+  ValueId rest = call.make_constant(name, Tensor::of(*shape, std::vector(cells, static_cast<std::int64_t>(number))));
+  if (dtype != DType::I64) rest = call.add(Cast{dtype}, {rest});
+  return call.add(Concat{axis}, {x, rest});
+}
+
+// index has the axes of `into` (scatter), or the scattered one alone (index_add). Cells that a smaller index does not reach are
+// those that its entries of -1 mean: none.
 Put put_of(FunctionCall& call, ValueId into, ValueId index, ValueId from, Size axis) {
   const Size rank = call.rank(into);
   const bool is_list = rank > 1 && call.rank(index) == 1;
@@ -69,10 +93,23 @@ Put put_of(FunctionCall& call, ValueId into, ValueId index, ValueId from, Size a
     call.refuse(Fault::Format, "argument 'index' has " + std::to_string(call.rank(index)) + " axes, the tensor " +
                                    std::to_string(rank));
   if (call.failed()) return {};
-  for (Size i = 0; i < rank; ++i)
-    if (i != axis && !is_list && call.dim(index, i) != call.dim(into, i))
-      call.refuse(Fault::Unsupported, "argument 'index' of shape " + text_of(call.shape(index)) +
-                                          " leaves cells of shape " + text_of(call.shape(into)) + " out");
+  for (Size i = 0; i < rank; ++i) {
+    if (i == axis || is_list || call.dim(index, i) == call.dim(into, i)) continue;
+    const Dim has = call.dim(index, i), whole = call.dim(into, i);
+    if (!has.known() || !whole.known() || *has > *whole)
+      call.refuse(
+          has.known() && whole.known() ? Fault::Format : Fault::Unsupported,
+          "argument 'index' has shape " + text_of(call.shape(index)) + ", the tensor " + text_of(call.shape(into)));
+    if (call.failed()) return {};
+    if (call.rank(from) == rank) {
+      if (const Dim given = call.dim(from, i); !given.known() || *given < *has)
+        call.refuse(Fault::Format, "a source of shape " + text_of(call.shape(from)) + " for an index of shape " +
+                                       text_of(call.shape(index)));
+      from = lengthened(call, call.add(Slice{.axis = i, .start = {}, .stop = *has}, {from}), i, *whole, 0, "no_source");
+    }
+    index = lengthened(call, index, i, *whole, -1, "no_entry");
+    if (call.failed()) return {};
+  }
   Put put{.axis = axis, .entries = known_size(call, index, is_list ? 0 : axis), .cells = known_size(call, into, axis)};
   if (checked_multiply(put.entries, put.cells).value_or(most_pairs + 1) > most_pairs)
     call.refuse(Fault::Limit,
@@ -141,8 +178,34 @@ constexpr std::array foldings{Folding{"add", Reduction::Sum, BinaryFunction::Add
                               Folding{"amax", Reduction::Maximum, BinaryFunction::Maximum, -infinity},
                               Folding{"amin", Reduction::Minimum, BinaryFunction::Minimum, infinity}};
 
+// The mean of all entries of a cell, and of what stood there.
+ValueId averaged(FunctionCall& call, const Put& put, bool includes_self) {
+  const DType dtype = call.failed() ? DType::F32 : call.type(put.into).dtype;
+  if (!is_floating(dtype)) call.refuse(Fault::Unsupported, "argument 'reduce' is 'mean' of whole numbers");
+  const ValueId means = meant(call, put);
+  ValueId from = put.from;
+  if (!call.failed() && call.rank(from) > 0) from = call.add(Unsqueeze{{call.rank(from)}}, {from});
+  const ValueId zero = number_constant(call, "neutral", 0, dtype), one = number_constant(call, "one", 1, dtype);
+  const auto summed = [&](ValueId each) {
+    return call.failed() ? ValueId{} : call.add(Reduce{Reduction::Sum, {call.rank(each) - 2}, false}, {each});
+  };
+  ValueId sum = summed(call.add(Where{}, {means, from, zero}));
+  ValueId count = summed(call.add(Where{}, {means, one, zero}));
+  if (call.failed()) return {};
+  if (includes_self) {
+    sum = call.add(Binary{BinaryFunction::Add}, {put.into, sum});
+    count = call.add(Binary{BinaryFunction::Add}, {count, one});
+    return with_axis_back(call, call.add(Binary{BinaryFunction::Divide}, {sum, count}), put.axis);
+  }
+  const ValueId at_least_one = call.add(Binary{BinaryFunction::Maximum}, {count, one});
+  const ValueId mean = call.add(Binary{BinaryFunction::Divide}, {sum, at_least_one});
+  const ValueId reached = call.add(Binary{BinaryFunction::Greater}, {count, zero});
+  return with_axis_back(call, call.add(Where{}, {reached, mean, put.into}), put.axis);
+}
+
 // All entries of a cell, and what stood there, become one number.
 ValueId folded(FunctionCall& call, const Put& put, const std::string& word, bool includes_self) {
+  if (word == "mean") return averaged(call, put, includes_self);
   const auto* found = std::ranges::find(foldings, word, &Folding::word);
   if (found == foldings.end()) {
     call.refuse(Fault::Unsupported, "argument 'reduce' is '" + word + "'");
@@ -160,16 +223,6 @@ ValueId folded(FunctionCall& call, const Put& put, const std::string& word, bool
   if (includes_self) all = call.add(Binary{found->function}, {put.into, all});
   else all = call.add(Where{}, {is_reached(call, last_entry(call, put, means)), all, put.into});
   return with_axis_back(call, all, put.axis);
-}
-
-ValueId counted_from_front(FunctionCall& call, ValueId index, Size cells) {
-  if (call.failed()) return index;
-  if (call.type(index).dtype != DType::I64) index = call.add(Cast{DType::I64}, {index});
-  const ValueId count = number_constant(call, "cells", static_cast<double>(cells), DType::I64);
-  const ValueId zero = number_constant(call, "zero", 0, DType::I64);
-  const ValueId is_behind = call.add(Binary{BinaryFunction::Less}, {index, zero});
-  const ValueId counted_up = call.add(Binary{BinaryFunction::Add}, {index, count});
-  return call.add(Where{}, {is_behind, counted_up, index});
 }
 
 Size asked_place(FunctionCall& call, ValueId x) {
@@ -237,6 +290,16 @@ constexpr std::array rows_of_scatter{
 };
 
 }  // namespace
+
+ValueId counted_from_front(FunctionCall& call, ValueId index, Size cells) {
+  if (call.failed()) return index;
+  if (call.type(index).dtype != DType::I64) index = call.add(Cast{DType::I64}, {index});
+  const ValueId count = number_constant(call, "cells", static_cast<double>(cells), DType::I64);
+  const ValueId zero = number_constant(call, "zero", 0, DType::I64);
+  const ValueId is_behind = call.add(Binary{BinaryFunction::Less}, {index, zero});
+  const ValueId counted_up = call.add(Binary{BinaryFunction::Add}, {index, count});
+  return call.add(Where{}, {is_behind, counted_up, index});
+}
 
 ValueId put_by_list(FunctionCall& call, ValueId x, Size axis, ValueId index, ValueId values, bool adds) {
   values = with_axes_in_front(call, values, call.rank(x));

@@ -4,6 +4,7 @@
 #include "formats/torch/catalogue/catalogue.h"
 #include "ops/expect.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -102,24 +103,63 @@ Results fill(FunctionCall& call) {
   return filled_with(call, x, number_or_truth(call, "value"));
 }
 
-// x[mask] = number, x[:, list] = values
+// x[list, list] = values: one list of places in the axes laid out as one.
+Results put_by_lists(FunctionCall& call, ValueId x, Size first, std::vector<ValueId> lists, ValueId values, bool adds) {
+  const auto sizes = sizes_of(call.shape(x));
+  Size entries = 1;
+  for (const ValueId list : lists)
+    if (const Dim n = call.dim(list, 0); n != Dim(1)) entries = n.known() ? *n : -1;
+  if (!sizes || entries < 0) {
+    call.refuse(Fault::Unsupported, "writes by several lists where a size is free; give the input a size");
+    return {};
+  }
+  ValueId place;
+  Size cells = 1;
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    const Size size = (*sizes)[static_cast<std::size_t>(first) + i];
+    ValueId list = counted_from_front(call, lists[i], size);
+    if (place) {
+      const ValueId steps = number_constant(call, "steps", static_cast<double>(size), DType::I64);
+      list = call.add(Binary{BinaryFunction::Add}, {call.add(Binary{BinaryFunction::Multiply}, {place, steps}), list});
+    }
+    place = list;
+    cells *= size;
+  }
+  if (call.dim(place, 0) != Dim(entries)) place = call.add(Tile{0, entries}, {place});
+  Sizes flat(sizes->begin(), sizes->begin() + first);
+  flat.push_back(cells);
+  flat.insert(flat.end(), sizes->begin() + first + static_cast<Size>(lists.size()), sizes->end());
+  if (call.failed()) return {};
+  const ValueId put = put_by_list(call, call.add(Reshape{flat}, {x}), first, place, values, adds);
+  return {call.add(Reshape{*sizes}, {put})};
+}
+
+// x[mask] = number, x[:, list] = values, x[list, list] = values
 Results index_put(FunctionCall& call) {
   const ValueId x = call.tensor("input"), values = call.tensor("values");
   const bool adds = call.attrs.truth("accumulate", false);
-  std::vector<ValueId> indices;
+  std::vector<ValueId> indices, places;
   Size axis = 0;
-  for (Size at = 0; at < call.rank(x); ++at)
-    if (const ValueId given = call.optional("indices." + std::to_string(at))) {
-      indices.push_back(given);
-      axis = at;
-    }
+  for (Size at = 0; at < call.rank(x); ++at) {
+    places.push_back(call.optional("indices." + std::to_string(at)));
+    if (!places.back()) continue;
+    indices.push_back(places.back());
+    axis = at;
+  }
   if (call.failed()) return {};
-  if (indices.size() == 1 && !is_mask(call, indices[0]) && call.rank(indices[0]) == 1)
-    return {put_by_list(call, x, axis, indices[0], values, adds)};
+  const bool lists = !indices.empty() && std::ranges::all_of(indices, [&](ValueId given) {
+    return !is_mask(call, given) && call.rank(given) == 1;
+  });
+  if (lists && indices.size() == 1) return {put_by_list(call, x, axis, indices[0], values, adds)};
+  const Size first = axis + 1 - static_cast<Size>(indices.size());
+  bool are_neighbours = true;
+  for (Size at = first; at <= axis; ++at) are_neighbours = are_neighbours && places[static_cast<std::size_t>(at)];
+  if (lists && are_neighbours) return put_by_lists(call, x, first, std::move(indices), values, adds);
   const bool masks = indices.size() == 1 && is_mask(call, indices[0]) && !adds;
   const auto one = sizes_of(call.shape(values));
   if (!masks || !one || checked_count(*one) != Size{1}) {
-    call.refuse(Fault::Unsupported, "writes other than one number where a mask of truths says, or along one list");
+    call.refuse(Fault::Unsupported,
+                "writes other than one number where a mask of truths says, or by lists of neighbouring axes");
     return {};
   }
   ValueId mask = indices[0], number = values;
@@ -144,7 +184,7 @@ constexpr std::array rows_of_writes{
     CatalogueRow{"aten.select_scatter", "input:T src:T dim:i index:i", select_scatter},
     CatalogueRow{"aten.zero", "input:T", zero},
     CatalogueRow{"aten.fill", "Tensor(input:T value:T) Scalar(input:T value:n)", fill},
-    CatalogueRow{"aten.index_put", "input:T indices:L values:T accumulate:b=False", index_put},
+    CatalogueRow{"torch.index_put", "input:T indices:L values:T accumulate:b=False", index_put},
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 namespace convoy::torch {
 
@@ -91,6 +92,7 @@ class Call {
     }
     if (auto rest = at_rest(); !rest) return pass(rest);
     const std::string operation = overload();
+    if (schema_.name == "select" || schema_.name == "slice") part_ = plain_;
     const auto [row, plain] = aten_row(operation, std::move(plain_));
     if (!row) return fail(Fault::Unsupported, "operator 'torch." + name_ + "' is not carried");
     const bool several = schema_.results != "T";
@@ -259,7 +261,11 @@ class Call {
     }
     const int storage = may_share_memory(schema_.name) && first_ ? first_->storage : -1;
     if (schema_.results == "T" && lies_anew_ && storage >= 0) return tracer_.laid_anew(in_, values[0], storage);
-    if (schema_.results == "T") return tracer_.tensor(in_, values[0], storage);
+    if (schema_.results == "T") {
+      const Value made = tracer_.tensor(in_, values[0], storage);
+      if (storage >= 0) tell_part(*made.as<SourceTensor>());
+      return made;
+    }
     ValueList all;
     for (std::size_t i = 0; i < values.size(); ++i) {
       const bool own = storage >= 0 && listed_.size() == values.size();  // looks at several tensors
@@ -270,11 +276,34 @@ class Call {
     return in_.tuple(std::move(all));
   }
 
+  // x[:, 2] and x[:, 2:5]: what is written into the part is written into x.
+  void tell_part(SourceTensor& part) {
+    const bool one = schema_.name == "select";
+    if (!one && schema_.name != "slice") return;
+    const auto number = [&](const char* word, std::int64_t otherwise) {
+      return part_.contains(word) && part_[word].is_number_integer() ? part_[word].get<std::int64_t>() : otherwise;
+    };
+    const Size rank = tracer_.graph[first_->value].type.rank();
+    const Size axis = positive_axis(number("dim", 0), rank);
+    if (axis < 0 || axis >= rank) return;
+    const Value all = Value::of(in_.make<python::Cut>(Value(), Value(), Value()));
+    ValueList key(static_cast<std::size_t>(axis), all);
+    const std::int64_t start = number("start", 0), end = number("end", std::numeric_limits<std::int64_t>::max());
+    const auto bound = [](std::int64_t n, std::int64_t absent) { return n == absent ? Value() : Value::of(n); };
+    if (one) key.push_back(Value::of(number("index", 0)));
+    else
+      key.push_back(Value::of(in_.make<python::Cut>(
+          bound(start, 0), bound(end, std::numeric_limits<std::int64_t>::max()), bound(number("step", 1), 1))));
+    part.whole = first_;
+    part.key = in_.tuple(std::move(key));
+    part.of_whole = first_->value;
+  }
+
   Tracer& tracer_;
   Interpreter& in_;
   const std::string name_;
   const Schema& schema_;
-  Json plain_ = Json::object();
+  Json plain_ = Json::object(), part_;  // part_: of a view of a part, where that lies
   TensorArguments tensors_;
   SourceTensor* first_ = nullptr;
   std::vector<SourceTensor*> listed_;
@@ -353,6 +382,21 @@ Result<DType> scalar_type(std::int64_t number) {
   return fail(Fault::Unsupported, "element type " + std::to_string(number) + " is not carried");
 }
 
+namespace {
+
+// torch.tensor([...], dtype=6), whose types go by numbers here.
+Made numbers_as_tensor(Tracer& tracer, Interpreter& in, Arguments given) {
+  for (auto& [word, value] : given.named) {
+    if (word != "dtype" || !value.is_whole()) continue;
+    const auto dtype = scalar_type(value.whole());
+    if (!dtype) return std::unexpected(dtype.error());
+    value = in.text(std::string(name_of(*dtype)));
+  }
+  return call_function_named(tracer, in, "tensor", std::move(given));
+}
+
+}  // namespace
+
 Made call_operator(Tracer& tracer, Interpreter& in, const std::string& called, Arguments given) {
   auto number = call_on_numbers(tracer, in, called, given);
   if (!number) return pass(number);
@@ -363,6 +407,7 @@ Made call_operator(Tracer& tracer, Interpreter& in, const std::string& called, A
   std::string name = called;
   const bool in_place = name.ends_with('_') && !name.ends_with("__");
   if (in_place) name.pop_back();
+  if (called == "tensor") return numbers_as_tensor(tracer, in, std::move(given));
   const auto overloads = schemas_named(name);
   if (overloads.empty()) return fail(Fault::Unsupported, "operator 'torch." + called + "' is not known here");
   for (const bool loose : {false, true})
@@ -386,6 +431,8 @@ Made call_primitive(Tracer& tracer, Interpreter& in, const std::string& name, Ar
     if (word == "NumToTensor" || word == "data" || word == "unchecked_unwrap_optional") return all[0];
     if (word == "shape") return call_operator(tracer, in, "size", Arguments{{all[0]}, {}});
     if (word == "device") return in.text("cpu");
+    if (word == "type" && all[0].as<python::Text>()) return all[0];  // of the device
+    if (word == "layout") return Value::of(std::int64_t{0});
     for (const char* other : {"is_cuda", "is_nested", "is_sparse", "is_quantized", "is_mkldnn", "requires_grad"})
       if (word == other) return Value::of(false);
     if (word == "min" || word == "max") {

@@ -248,8 +248,33 @@ Made asserted(Tracer&, Interpreter& in, const std::string&, Arguments given) {
   return fail(Fault::Format, said ? "the assertion does not hold: " + said->text : "the assertion does not hold");
 }
 
+// Over the last axes of the one and the first ones of the other, or over two lists of axes.
+Made tensordot(Tracer& tracer, Interpreter& in, const std::string& name, Arguments given) {
+  auto named = named_arguments(in, given, "input other dims", name);
+  if (!named) return pass(named);
+  const auto dims = std::ranges::find(*named, "dims", &std::pair<std::string, Value>::first);
+  const Value said = dims == named->end() ? Value::of(std::int64_t{2}) : dims->second;
+  if (dims != named->end()) named->erase(dims);
+  const auto* both = said.as<python::Sequence>();
+  ValueList of_input, of_other;
+  for (std::int64_t i = 0; said.is_whole() && i < std::min<std::int64_t>(said.whole(), 32); ++i) {
+    of_input.push_back(Value::of(i - said.whole()));
+    of_other.push_back(Value::of(i));
+  }
+  if (!said.is_whole() && (!both || both->items.size() != 2))
+    return fail(Fault::Format, "'dims' is neither a whole number nor two lists of axes");
+  named->emplace_back("dims_self", both ? both->items[0] : in.list(std::move(of_input)));
+  named->emplace_back("dims_other", both ? both->items[1] : in.list(std::move(of_other)));
+  auto ready = prepared(tracer, in, *named);
+  if (!ready) return pass(ready);
+  const auto values = tracer.call(in, *aten_named("tensordot"), ready->plain, std::move(ready->tensors));
+  if (!values) return std::unexpected(values.error());
+  return answered(tracer, in, *values, -1, false);
+}
+
 // Functions that more must be said of than a row can.
 constexpr std::array specials{Special{"is_tensor", is_tensor},
+                              Special{"tensordot", tensordot},
                               Special{"_to", cast},
                               Special{"max", extreme},
                               Special{"min", extreme},

@@ -18,7 +18,9 @@ const FunctionRow* aten_named(std::string_view name) {
 
 const FunctionRow* row_named(std::string_view name) {
   const FunctionRow* row = catalogued_function(name);
-  return row ? row : row_of(functions(), name);
+  if (row) return row;
+  const bool of_a_part = name.starts_with("linalg_") || name.starts_with("special_");
+  return of_a_part ? catalogued_aten(name, "default") : row_of(functions(), name);
 }
 
 bool is_silent(std::string_view word) {

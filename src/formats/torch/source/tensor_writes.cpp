@@ -1,5 +1,6 @@
 // What a program writes into tensors: into parts of them, into all of them, and the numbers that weights start with.
 #include "formats/torch/catalogue/aten.h"
+#include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/source/functions.h"
 
 #include <nlohmann/json.hpp>
@@ -256,6 +257,57 @@ Made masked(Tracer& tracer, Interpreter& in, SourceTensor& x, const Value& mask,
   return call_function_named(tracer, in, "masked_fill", Arguments{{Value::of(&x), mask, given}, {}});
 }
 
+bool holds_lists(const Value& key) {
+  const auto is_list = [](const Value& part) {
+    const auto* list = part.as<Sequence>();
+    return part.as<SourceTensor>() || (list && !list->is_tuple);
+  };
+  const auto* all = key.as<Sequence>();
+  return all && all->is_tuple ? std::ranges::any_of(all->items, is_list) : is_list(key);
+}
+
+// x[list] = given, x[:, list, list] = given
+Result<ValueId> put_by_lists(Tracer& tracer, Interpreter& in, ValueId x, const Value& key, const Value& given) {
+  ValueList parts{key};
+  if (const auto* all = key.as<Sequence>(); all && all->is_tuple) parts = all->items;
+  const auto rank = static_cast<std::size_t>(tracer.graph[x].type.rank());
+  TensorArguments tensors{{"input", x}};
+  std::size_t axis = 0;
+  for (const Value& part : parts) {
+    if (part.type() == Value::Type::Ellipsis) {
+      axis += rank - std::min(rank, parts.size() - 1);
+      continue;
+    }
+    if (const auto* cut = part.as<python::Cut>();
+        cut && cut->start.is_none() && cut->stop.is_none() && cut->step.is_none()) {
+      ++axis;
+      continue;
+    }
+    Made list = part;
+    if (part.as<Sequence>()) list = call_function_named(tracer, in, "tensor", Arguments{{part}, {}});
+    if (!list) return pass(list);
+    auto* places = list->as<SourceTensor>();
+    if (!places)
+      return fail(Fault::Unsupported, "writes at an index that is a " + python::type_name(part) + " beside a list");
+    const auto value = tracer.value_of(*places);
+    if (!value) return std::unexpected(value.error());
+    tensors["indices." + std::to_string(axis++)] = *value;
+  }
+  Made values = given;
+  const DType dtype = tracer.graph[x].type.dtype;
+  if (given.is_number())
+    values = tracer.constant(in, given.is_whole() ? Tensor::of({}, std::vector<std::int64_t>{given.whole()})
+                                                  : Tensor::of({}, std::vector<double>{given.real()}));
+  values = call_function_named(tracer, in, "_to", Arguments{{*values, in.text(std::string(name_of(dtype)))}, {}});
+  if (!values) return pass(values);
+  const auto read = tracer.value_of(*values->as<SourceTensor>());
+  if (!read) return std::unexpected(read.error());
+  tensors["values"] = *read;
+  const auto made = tracer.call(in, *catalogued_aten("index_put", "default"), Json::object(), std::move(tensors));
+  if (!made) return std::unexpected(made.error());
+  return made->front();
+}
+
 }  // namespace
 
 Status SourceTensor::set_item(Interpreter& in, Value at, Value given) {
@@ -276,6 +328,11 @@ Status SourceTensor::set_item(Interpreter& in, Value at, Value given) {
     const auto made = masked(tracer, in, *this, at, given);
     if (!made) return std::unexpected(made.error());
     return tracer.write(in, *this, made->as<SourceTensor>()->value);
+  }
+  if (holds_lists(at)) {
+    const auto made = put_by_lists(tracer, in, *own, at, given);
+    if (!made) return std::unexpected(made.error());
+    return tracer.write(in, *this, *made);
   }
   auto part = stretches_of(at, tracer.graph[*own].type.shape);
   if (!part) return pass(part);

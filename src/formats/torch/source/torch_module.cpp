@@ -159,8 +159,8 @@ constexpr std::array tensor_types{Named{"Tensor", "float32"}, Named{"FloatTensor
 
 // Words of torch that are no functions of tensors.
 Found torch_word(Tracer& tracer, Interpreter& in, const std::string& word) {
-  for (const std::string_view part : {"nn", "jit", "utils", "autograd", "hub", "fx", "backends", "optim", "cuda",
-                                      "distributed", "onnx", "random", "multiprocessing", "_C"})
+  for (const std::string_view part : {"nn", "jit", "linalg", "special", "utils", "autograd", "hub", "fx", "backends",
+                                      "optim", "cuda", "distributed", "onnx", "random", "multiprocessing", "_C"})
     if (word == part) return inner(in, "torch." + word);
   if (word == "pi") return Value::of(3.141592653589793);
   if (word == "inf") return Value::of(std::numeric_limits<double>::infinity());
@@ -252,6 +252,11 @@ Found word_of(Tracer& tracer, ModuleClasses& classes, Interpreter& in, const std
   if ((name == "torch" || name == "torch.nn.functional") && !is_part)
     if (auto found = function_named(tracer, in, word)) return found;
   if (name == "torch") return torch_word(tracer, in, word);
+  if (name == "torch.linalg") return function_named(tracer, in, "linalg_" + word);
+  if (name == "torch.special") {
+    auto found = function_named(tracer, in, "special_" + word);
+    return found ? found : function_named(tracer, in, word);
+  }
   if (name == "torch.nn.init") return initialiser(tracer, in, word);
   if (name.starts_with("torch.nn.utils")) return nn_utils_word(tracer, in, word);
   if (name == "torch.nn" || name.starts_with("torch.nn.modules") || name == "torch.nn.parameter")
@@ -281,7 +286,9 @@ Found word_of(Tracer& tracer, ModuleClasses& classes, Interpreter& in, const std
 
 // Modules that are one word here; those of torch.nn.modules and torch.nn.utils have further names below them.
 bool is_known(const std::string& name) {
-  constexpr std::array<std::string_view, 17> known{"torch",
+  constexpr std::array<std::string_view, 19> known{"torch",
+                                                   "torch.linalg",
+                                                   "torch.special",
                                                    "torch.nn",
                                                    "torch.nn.functional",
                                                    "torch.nn.init",
