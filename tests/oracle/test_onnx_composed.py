@@ -58,6 +58,10 @@ CASES = {
     "or": (18, "BitwiseOr", {"a": whole(np.uint8, 3, 1), "b": whole(np.uint8, 1, 4)}, 1, {}),
     "xor": (18, "BitwiseXor", {"a": whole(np.int64, 5), "b": whole(np.int64, 5)}, 1, {}),
     "not": (18, "BitwiseNot", {"x": whole(np.int16, 2, 3)}, 1, {}),
+    "clip_by_computed": (13, "Clip", {"x": real(3, 4), "least": np.array(-0.5, np.float32), "most": np.array(0.25, np.float32)}, 1, {}),
+    "clip_by_one_computed": (13, "Clip", {"x": real(3, 4), "least": np.array(-0.5, np.float32)}, 1, {}),
+    "clip_crossed": (13, "Clip", {"x": real(3, 4), "least": np.array(0.5, np.float32), "most": np.array(-0.5, np.float32)}, 1, {}),
+    "clip_of_whole": (13, "Clip", {"x": whole(np.int32, 3, 4), "least": np.array(-9, np.int32), "most": np.array(2**30, np.int32)}, 1, {}),
     "det_2": (17, "Det", {"x": real(2, 3, 2, 2)}, 1, {}),
     "det_3": (17, "Det", {"x": real(4, 3, 3)}, 1, {}),
     "deform": (

@@ -81,10 +81,28 @@ bool exceeds_double(FunctionCall& call, std::string_view bound) {
   return said && said->count() == 1 && beyond_double(*said);
 }
 
-// A clip of whole numbers by bounds that our operator cannot state.
+bool is_computed(FunctionCall& call, std::string_view bound) {
+  const ValueId value = call.optional(bound);
+  return value && !call.constant(value);
+}
+
+// One number, of no axes.
+ValueId bound_of(FunctionCall& call, std::string_view word) {
+  const ValueId bound = call.optional(word);
+  if (!bound || call.rank(bound) == 0) return bound;
+  for (Size i = 0; i < call.rank(bound); ++i)
+    if (call.dim(bound, i) != Dim(1))
+      call.refuse(Fault::Format, "input '" + std::string(word) + "' has shape " + text_of(call.shape(bound)) +
+                                     ", expected one number");
+  return call.failed() ? bound : call.add(Reshape{{}}, {bound});
+}
+
+// A clip by bounds that our operator cannot state: whole numbers that no float64 is, and numbers that the model computes.
 ValueId between(FunctionCall& call, ValueId x) {
-  if (const ValueId least = call.optional("min")) x = call.add(Binary{BinaryFunction::Maximum}, {x, least});
-  if (const ValueId most = call.optional("max")) x = call.add(Binary{BinaryFunction::Minimum}, {x, most});
+  const ValueId least = bound_of(call, "min"), most = bound_of(call, "max");
+  if (call.failed()) return x;
+  if (least) x = call.add(Binary{BinaryFunction::Maximum}, {x, least});
+  if (most) x = call.add(Binary{BinaryFunction::Minimum}, {x, most});
   return x;
 }
 
@@ -99,7 +117,8 @@ std::vector<ValueId> clip(FunctionCall& call) {
     if (call.attrs.has("max")) op.most = call.attrs.number("max");
     if (op.least && *op.least <= -largest) op.least.reset();
     if (op.most && *op.most >= largest) op.most.reset();
-  } else if (exceeds_double(call, "min") || exceeds_double(call, "max")) {
+  } else if (exceeds_double(call, "min") || exceeds_double(call, "max") || is_computed(call, "min") ||
+             is_computed(call, "max")) {
     return {between(call, x)};
   } else {
     op.least = known_number(call, "min");
