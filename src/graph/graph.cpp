@@ -87,9 +87,13 @@ ValueId Graph::constant(std::string value_name, Tensor tensor, bool trainable) {
   return last_value(*this);
 }
 
-std::string Graph::unique_name(const std::string& wanted) const {
+void Graph::see_names() const {
   if (named_ > values.size()) names_.clear(), named_ = 0;
   for (; named_ < values.size(); ++named_) names_.insert(values[named_].name);
+}
+
+std::string Graph::unique_name(const std::string& wanted) const {
+  see_names();
   if (wanted.empty()) return unique_name("value");
   if (!names_.contains(wanted)) return wanted;
   const auto candidate = [&](Size i) { return wanted + "." + std::to_string(i); };
@@ -101,6 +105,15 @@ std::string Graph::unique_name(const std::string& wanted) const {
     (names_.contains(candidate(middle)) ? taken : free) = middle;
   }
   return candidate(free);
+}
+
+void Graph::rename(ValueId value, const std::string& wanted) {
+  std::string& its_name = (*this)[value].name;
+  if (its_name == wanted) return;
+  see_names();
+  names_.erase(its_name);
+  its_name = unique_name(wanted);
+  names_.insert(its_name);
 }
 
 Result<std::vector<ValueId>> Graph::add(Op op, std::vector<ValueId> node_inputs, std::string layer, std::string kind,

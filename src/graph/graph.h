@@ -91,11 +91,14 @@ struct Graph {
                                    std::vector<Scope> scopes = {});
   // `wanted`, or with ".1", ".2", ... behind it if a value has that name; "value" where nothing is wanted.
   std::string unique_name(const std::string& wanted) const;
+  // Gives a value that name, made unique likewise: whatever comes later keeps off it, as it would not of a name set by hand.
+  void rename(ValueId value, const std::string& wanted);
 
  private:
   friend void prune(Graph& graph);
   mutable std::unordered_set<std::string> names_;  // of the first `named_` values: what unique_name has seen
   mutable std::size_t named_ = 0;
+  void see_names() const;
 };
 
 // Nodes that read each value, in order.

@@ -139,11 +139,10 @@ Values Call::in_policy(Values made) {
                                      std::string(convoy::name_of(policy_.compute)));
       return made;
     }
-    Value& single = builder_.graph[value];
-    const std::string name = single.name;
-    single.name = builder_.graph.unique_name(name + "/float32");
+    const std::string name = builder_.graph[value].name;
+    builder_.graph.rename(value, name + "/float32");
     value = add(Cast{policy_.compute}, {value}, "cast");
-    if (value) builder_.graph[value].name = name;
+    if (value) builder_.graph.rename(value, name);
   }
   return made;
 }

@@ -151,7 +151,7 @@ Status Tracer::bind(const NamedWeights& named) {
   std::set<std::string> wanted;
   for (const auto& [name, tensor] : named) {
     wanted.insert(name);
-    if (seen.insert(tensor->value.index).second) graph[tensor->value].name = graph.unique_name(name);
+    if (seen.insert(tensor->value.index).second) graph.rename(tensor->value, name);
     if (options_.weights || options_.structure_only) tensor->is_random = false;  // its numbers come from the file
   }
   bound = true;

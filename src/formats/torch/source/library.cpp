@@ -221,7 +221,7 @@ Status take_line(Tracer& tracer, Interpreter& in, const Value& tensor) {
     const ValueId value{static_cast<std::int32_t>(i)};
     if (draws && !tracer.random_values.contains(value.index)) continue;
     if (!graph[value].constant || tracer.weights.contains(value.index) || !is_read(value.index)) continue;
-    graph[value].name = graph.unique_name("x");
+    graph.rename(value, "x");
     graph[value].constant.reset();
     graph.inputs.push_back(value);
   }
