@@ -37,6 +37,8 @@ def models(keras) -> dict:
     chain("two_ways_apart", L.Bidirectional(L.LSTM(4, **both), merge_mode=None))
     chain("masking", L.Masking(), L.LSTM(5))
     chain("masking_twice", L.Masking(-1.0), L.GRU(4, return_sequences=True), L.TimeDistributed(L.Dense(2)), L.SimpleRNN(3))
+    each = keras.Sequential([keras.Input((CELLS, 1)), L.Conv1D(4, 2), L.BatchNormalization(), L.GlobalMaxPooling1D()])
+    chain("model_each_step", L.Reshape((STEPS, CELLS, 1)), L.TimeDistributed(each), L.LSTM(5))
     chain("masking_mean", L.Masking(), L.GlobalAveragePooling1D())
     chain("masking_ways", L.Masking(), L.Bidirectional(L.LSTM(4, return_sequences=True)), L.Bidirectional(L.GRU(3)))
     chain("masking_ended", L.Masking(), L.Conv1D(4, 3), L.Flatten())
@@ -63,7 +65,7 @@ def models(keras) -> dict:
 
 NAMES = [
     "cell", "cell_all", "cell_back", "stack", "stack_of_kinds", "stack_back", "two_ways", "two_ways_states", "two_ways_all",
-    "two_ways_apart", "two_ways_on", "two_ways_from", "masking", "masking_twice", "masking_mean", "masking_ways", "masking_ended",
+    "two_ways_apart", "two_ways_on", "two_ways_from", "model_each_step", "masking", "masking_twice", "masking_mean", "masking_ways", "masking_ended",
     "masking_stack", "attention", "attention_values", "attention_of_masked", "additive", "additive_values", "additive_of_masked",
     "heads", "softmax"]  # fmt: skip
 
@@ -113,6 +115,24 @@ def test_files_compute_as_keras_does(name, known, tmp_path):
     again = keras.saving.load_model(tmp_path / "again.keras")
     again = keras.tree.flatten(again(given if len(given) > 1 else given[0]))
     assert_close([np.asarray(y) for y in again], want, 2e-5, "keras")
+
+
+@pytest.mark.parametrize("package", ["tf_keras", "keras"])
+def test_a_model_on_each_step_of_an_h5_file_keeps_its_arrays(package, tmp_path):
+    kept = pytest.importorskip(package)
+    L = kept.layers
+    inner = kept.Sequential(
+        [kept.Input((6, 5, 3)), L.Conv2D(4, 3), L.BatchNormalization(), L.GlobalMaxPooling2D(), L.Dense(2)])  # fmt: skip
+    x = kept.Input((4, 6, 5, 3))
+    model = kept.Model(x, L.Dense(3)(L.LSTM(5)(L.TimeDistributed(inner)(x))))
+    random = np.random.default_rng(6)
+    for weight in model.weights:
+        weight.assign(random.uniform(0.1, 1, weight.shape))
+    given = random.normal(size=(2, 4, 6, 5, 3)).astype("float32")
+    model.save(tmp_path / "m.h5")
+    np.save(tmp_path / "x.npy", given)
+    convoy("run", tmp_path / "m.h5", "--input", tmp_path / "x.npy", "-o", tmp_path / "y.npy")
+    assert_close([np.load(tmp_path / "y.npy")], [np.asarray(model(given))], 2e-5, package)
 
 
 def test_a_cell_of_another_class_is_refused_by_name(tmp_path):

@@ -453,6 +453,7 @@ Values Call::run_inside(const Layer& inner, const std::string& attribute, Values
   load_variables();
   if (failed()) return {};
   const bool nests = !builder_.weights || builder_.weights->nests();
+  if (!nests && inner.model) skip_weights();  // the wrapper's list is that of the model's layers, which count their own
   Layer named = inner;
   auto made =
       run_layer(builder_, named, nullptr, std::move(inner_inputs), scopes_, full_name_ + "/",
