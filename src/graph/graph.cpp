@@ -2,6 +2,7 @@
 
 #include "base/budget.h"
 #include "graph/path.h"
+#include "graph/size_condition.h"
 
 #include <algorithm>
 #include <set>
@@ -173,6 +174,7 @@ Result<Graph> with_input_shapes(const Graph& graph, const std::vector<Shape>& in
   if (input_shapes.size() != sized.inputs.size())
     return fail(Fault::Usage, "got " + std::to_string(input_shapes.size()) + " input shapes, the model has " +
                                   std::to_string(sized.inputs.size()) + " inputs");
+  if (auto met = expect_conditions(graph, input_shapes); !met) return pass(met);
   for (std::size_t i = 0; i < input_shapes.size(); ++i) sized[sized.inputs[i]].type.shape = input_shapes[i];
   if (auto done = infer_all(sized); !done) return pass(done);
   return sized;

@@ -76,6 +76,8 @@ struct Graph {
   std::vector<std::string> output_names;  // one per output: the source's word for it (layer name)
   // Whether a caller hands the inputs over, and is given the outputs, in a dictionary: by the inputs' names, by output_names.
   bool inputs_by_name = false, outputs_by_name = false;
+  // On the sizes of the inputs, of which the program was followed one way: "x.shape[2] > x.shape[3]" (size_condition.h).
+  std::vector<std::string> conditions;
   bool one_output_in_tuple = false;  // a single output that a caller is given in a tuple of one, as PyTorch tells apart
 
   const Value& operator[](ValueId v) const { return values[v.slot()]; }

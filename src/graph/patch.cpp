@@ -211,6 +211,7 @@ Status apply(Graph& graph, Patch patch) {
     if (to.now.slot() >= old_values && named.insert(to.now).second) graph[to.now].name = graph[before].name;
   }
   for (auto& [v, origin] : patch.origins_) graph[v].origin = std::move(origin);
+  if (!patch.inputs_.empty()) graph.conditions.clear();  // they name axes as they lay
   for (auto& [v, to] : patch.inputs_) {
     graph[v].type = std::move(to.first);
     graph[v].origin = std::move(to.second);

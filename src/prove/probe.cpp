@@ -129,15 +129,28 @@ Result<Graph> shaped_for_trial(const Graph& graph, int trial) {
     else if (!result && !first) first = std::move(result.error());
     return std::nullopt;
   };
-  const std::span<const Pair> sizes = trial % 2 == 0 ? std::span<const Pair>(even_sizes) : odd_sizes;
+  const std::span<const Pair> even = even_sizes, odd = odd_sizes;
   const Size further = trial < 2 ? 0 : trial - trial % 2;  // what is left over by strides of three and more
-  for (const bool equal : {false, true}) {
-    for (const Pair pair : sizes) {
-      const Pair larger{pair.first + further, pair.second + further};
-      if (auto result = attempt(larger, equal)) return *std::move(result);
+  const auto among = [&](std::span<const Pair> sizes, bool turned) -> std::optional<Graph> {
+    for (const bool equal : {false, true}) {
+      for (Pair pair : sizes) {
+        if (turned) std::swap(pair.first, pair.second);
+        if (auto result = attempt({pair.first + further, pair.second + further}, equal)) return result;
+      }
     }
-  }
+    return std::nullopt;
+  };
+  if (auto result = among(trial % 2 == 0 ? even : odd, false)) return *std::move(result);
+  if (!graph.conditions.empty())  // a program that was followed where images are upright, or odd
+    for (const auto& [sizes, turned] : {std::pair{trial % 2 == 0 ? even : odd, true},
+                                        {trial % 2 == 0 ? odd : even, false},
+                                        {trial % 2 == 0 ? odd : even, true}})
+      if (auto result = among(sizes, turned)) return *std::move(result);
   if (too_long) return *std::move(too_long);
+  if (first->fault == Fault::Format) {  // what these sizes do not fit is no fault of the file
+    first->fault = Fault::Usage;
+    first->what += "; say sizes that fit with --size or --shape";
+  }
   return within(complaint(graph), Result<Graph>(std::unexpected(*std::move(first))));
 }
 

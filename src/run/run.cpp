@@ -2,6 +2,7 @@
 
 #include "base/budget.h"
 #include "base/long_work.h"
+#include "graph/size_condition.h"
 #include "ops/expect.h"
 #include "run/fast/kernels.h"
 #include "run/held.h"
@@ -370,6 +371,7 @@ class Runner {
     if (inputs.size() != graph_.inputs.size())
       return fail(Fault::Usage, "the network has " + std::to_string(graph_.inputs.size()) + " inputs, " +
                                     std::to_string(inputs.size()) + " were given");
+    if (auto met = expect_conditions(graph_, shapes_of(inputs)); !met) return met;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const Value& value = graph_[graph_.inputs[i]];
       const TensorType given = type_of(inputs[i]);

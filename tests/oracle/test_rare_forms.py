@@ -232,3 +232,29 @@ def test_each_output_of_a_quantised_depthwise_kernel_has_its_scale(target, kind,
     step = max(float(d["quantization"][0]) for d in interpreter.get_tensor_details() if list(d["shape"]) == list(wanted.shape))
     port = ported(source, tmp_path / f"port.{target}", "--quantized", kind)
     assert np.abs(ANSWERS[target](port, x) - wanted).max() <= step * 1.001
+
+
+def by_larger_side(x):
+    return nn.functional.avg_pool2d(x, 2) if x.shape[2] > x.shape[3] else nn.functional.max_pool2d(x, 2)
+
+
+def evened(x):
+    return nn.functional.pad(x, (0, 1)) if x.shape[3] % 2 else x * 2
+
+
+@pytest.mark.parametrize("choose, held, other", [(by_larger_side, (8, 7), (6, 9)), (evened, (8, 7), (9, 8))])
+def test_an_exported_program_is_refused_where_it_goes_another_way(choose, held, other, tmp_path):
+    free = {axis: torch.export.Dim.AUTO for axis in (0, 2, 3)}
+    program = torch.export.export(as_net(choose).eval(), (torch.zeros(2, 3, *held),), dynamic_shapes=(free,))
+    torch.export.save(program, tmp_path / "m.pt2")
+    x, elsewhere = (np.random.default_rng(3).normal(size=(4, 3, *sizes)).astype("float32") for sizes in (held, other))
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "elsewhere.npy", elsewhere)
+    convoy("run", tmp_path / "m.pt2", "--input", tmp_path / "x.npy", "-o", tmp_path / "y.npy")
+    np.testing.assert_allclose(np.load(tmp_path / "y.npy"), choose(torch.from_numpy(x)), atol=1e-6)
+    with pytest.raises(AssertionError, match="Guard failed"):
+        program.module()(torch.from_numpy(elsewhere))
+    done = convoy("run", tmp_path / "m.pt2", "--input", tmp_path / "elsewhere.npy", code=2)
+    assert "was exported where" in done.stderr
+    convoy("port", tmp_path / "m.pt2", "-o", tmp_path / "m.py")  # proven at sizes where it holds
+    convoy("port", tmp_path / "m.pt2", "-o", tmp_path / "n.py", "--size", "x".join(map(str, other)), code=2)

@@ -92,6 +92,8 @@ output y
   const auto inputs = probing_inputs(graph, 0, 1);
   ASSERT_FALSE(inputs);
   EXPECT_TRUE(message(inputs.error()).starts_with("no size was found that fits input 'x' ")) << message(inputs.error());
+  EXPECT_TRUE(message(inputs.error()).ends_with("; say sizes that fit with --size or --shape"));
+  EXPECT_EQ(inputs.error().fault, Fault::Usage);  // the file is sound
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "formats/torch/exported/nodes.h"
 #include "formats/torch/exported/views.h"
 #include "formats/torch/kept_state.h"
+#include "graph/size_condition.h"
 #include "ops/expect.h"
 #include "run/cost.h"
 #include "run/run.h"
@@ -46,8 +47,8 @@ class Reader {
     graph_.source_format = "PyTorch " + text_member(archive_.program, "torch_version");
     values_ = member(*graph, "tensor_values");
     symbols_.read(*graph);
-    tell_of_guards();
     if (auto s = inputs(*signature); !s) return pass(s);
+    if (auto met = take_guards(); !met) return pass(met);
     for (const Json& node : list_member(*graph, "nodes")) {
       const std::string path = module_of(node).path;
       for (const std::string& outer : outer_paths(path)) around_.insert(outer);
@@ -131,9 +132,9 @@ class Reader {
 
   // Conditions under which the program was followed, "L['x'].size()[2] > L['x'].size()[3]"; those that only bound a size by a
   // number are what windows ask anyway, and ranges.
-  void tell_of_guards() {
+  Status take_guards() {
     for (const Json& guard : list_member(archive_.program, "guards_code")) {
-      if (!options_.remarks || !guard.is_string()) continue;
+      if (!guard.is_string()) continue;
       std::string text = guard.get<std::string>();
       const std::size_t last = text.find_last_of(" ");
       const bool bounds = last != std::string::npos && last + 1 < text.size() &&
@@ -143,9 +144,14 @@ class Reader {
            {std::pair<std::string_view, std::string_view>{"L['", ""}, {"']", ""}, {".size()", ".shape"}})
         for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at))
           text.replace(at, from.size(), to);
-      options_.remarks->push_back("was exported where " + text +
-                                  ": at other sizes the program goes another way, which is not in the file");
+      if (options_.remarks)
+        options_.remarks->push_back("was exported where " + text +
+                                    ": at other sizes the program goes another way, which is not in the file");
+      graph_.conditions.push_back(std::move(text));
     }
+    std::vector<Shape> shapes;
+    for (const ValueId v : graph_.inputs) shapes.push_back(graph_[v].type.shape);
+    return expect_conditions(graph_, shapes);
   }
 
   Status user_input(const Json& spec, std::size_t inputs) {
@@ -246,10 +252,7 @@ class Reader {
     if (spec.gives_nested && options_.remarks) options_.remarks->push_back(nested_outputs(graph_.output_names));
     if (spec.keys_taken.empty() || spec.keys_taken.size() != graph_.inputs.size()) return;
     graph_.inputs_by_name = true;
-    for (std::size_t i = 0; i < spec.keys_taken.size(); ++i) {
-      std::string& name = graph_[graph_.inputs[i]].name;
-      if (name != spec.keys_taken[i]) name = graph_.unique_name(spec.keys_taken[i]);
-    }
+    for (std::size_t i = 0; i < spec.keys_taken.size(); ++i) graph_.rename(graph_.inputs[i], spec.keys_taken[i]);
   }
 
   // ---- nodes
