@@ -123,13 +123,12 @@ void ModelOptions::offer(CLI::App& app, bool takes_many) {
   app.add_option("--size", size, "spatial size of the image inputs, such as 64x64; ? frees an axis: ?x?");
   app.add_option("--shape", shapes, shape_said);
   app.add_option("--weights", weights, "weights for a file that has none (model.json, source)");
-  const auto arguments = std::make_shared<std::string>();
-  app.add_option("--args", *arguments,
+  app.add_option("--args", arguments,
                  "source: what the class or function is called with, such as 3,64,stride=2; sees the file's names");
-  app.parse_complete_callback([this, arguments] {
-    if (arguments->empty() || !is_source(file)) return;
+  app.parse_complete_callback([this] {
+    if (arguments.empty() || !is_source(file)) return;
     const bool whole = file == "-" || file.ends_with(".py") || file.ends_with(".ipynb");
-    file += (whole && file != "-" ? ":(" : "(") + *arguments + ")";
+    file += (whole && file != "-" ? ":(" : "(") + arguments + ")";
   });
   app.add_option("--outputs", outputs, "cut the model at these layers, separated by commas");
   offer_reading(app, "");
@@ -201,6 +200,10 @@ Result<ReadOptions> ModelOptions::asked() const {
 }
 
 Result<LoadOptions> ModelOptions::parsed() const {
+  for (const auto& [is_given, option] : {std::pair{!names.empty(), "--set"}, {!arguments.empty(), "--args"}})
+    if (is_given && !is_one_of_two && more.empty() && !is_source(file))
+      return fail(Fault::Usage, fmt::format("{}: '{}' is no source, and no other file asks for it; leave it out",
+                                            option, shown(file)));
   const auto read = asked();
   if (!read) return std::unexpected(read.error());
   auto options = load_options(file, *read);

@@ -30,7 +30,7 @@ int report(const Error& error);
 // --size, --shape, --weights, --allow-root, --set, --dequantize, --outputs, --signature as they were typed; every command that
 // loads a model offers them, one that loads two those that may be for both.
 struct ModelOptions {
-  std::string file, size, weights, outputs, signature;
+  std::string file, size, weights, outputs, signature, arguments;
   bool dequantizes = false;
   bool is_one_of_two = false;  // sizes and shapes are for two models: neither need take them all
   std::vector<std::string> shapes, roots, names;

@@ -85,7 +85,8 @@ Result<std::vector<Tensor>> read_inputs(const Graph& graph, const std::vector<st
     for (std::size_t i = 0; i < graph.inputs.size(); ++i)
       if (equals != std::string::npos && graph[graph.inputs[i]].name == word.substr(0, equals))
         at = i, file = word.substr(equals + 1);
-    if (at == graph.inputs.size() && graph.inputs.size() == 1 && words.size() == 1) at = 0;
+    const bool named = equals != std::string::npos && !std::filesystem::exists(word);
+    if (at == graph.inputs.size() && graph.inputs.size() == 1 && words.size() == 1 && !named) at = 0;
     if (at == graph.inputs.size()) {
       std::string names;
       std::vector<std::string> known;

@@ -147,6 +147,11 @@ ends 2 "an input's shape" summary good.keras --shape imgae=1,6,6,2
 says "the input is told" "did you mean 'image'?"
 ends 2 "another type than the file declares" summary good.keras --shape 1,8,14,3:int64
 says "both types" "is said to be int64, and the file declares float32"
+ends 2 "a name for a file that asks for none" summary good.keras --set width=3
+says "a name for a file that asks for none" "--set: 'good.keras' is no source"
+ends 2 "arguments for a file that takes none" run good.keras --input x.npy --args 3,4
+ends 2 "an input that there is not" run good.keras --input nope=x.npy
+says "an input that there is not" "names no input"
 ends 2 "a pass to leave out" port good.keras --to torch -o out.py --without move_axis
 says "the pass is told" "did you mean 'move_axes'?"
 ends 2 "a framework to tell about" pad --about tensorflw
