@@ -429,12 +429,17 @@ def _both(a: Any, b: Any, inputs: tuple, of_a: dict, of_b: dict, wish: _convoy.A
     if is_path[1]:
         return first, Model(_convoy.load_beside(first._native, os.fsencode(b), _reading(**of_b), wish), os.fspath(b), b, of_b)
     turned = _module_inputs(b, a, inputs)
-    try:
-        return first, _loaded(b, turned, of_b, wish)
-    except Error:
-        if turned is inputs:
-            raise
-        return first, _loaded(b, inputs, of_b, wish)  # a sequence, or a module that takes images channels last
+    ways = [turned] if turned is inputs else [turned, inputs]  # a sequence, or a module that takes images channels last
+    if len(inputs) == 1 and isinstance(inputs[0], Mapping):  # by name to a, one after the other to b
+        ways += [tuple(first._in_order(way[0])) for way in ways]
+    refusal: Error | None = None
+    for way in ways:
+        try:
+            return first, _loaded(b, way, of_b, wish)
+        except Error as error:
+            refusal = refusal or error
+    assert refusal is not None
+    raise refusal
 
 
 def _module_inputs(one: Any, a: Any, inputs: tuple) -> tuple:
@@ -442,8 +447,14 @@ def _module_inputs(one: Any, a: Any, inputs: tuple) -> tuple:
     if _live.kind_of(one) != "module" or one is a or not inputs:
         return inputs
     if _live.kind_of(a) == "keras" or (isinstance(a, Model) and a.format.lower().startswith("keras")) or str(a).endswith((".keras", ".h5")):
-        return tuple(np.ascontiguousarray(np.moveaxis(np.asarray(x), -1, 1)) if np.ndim(x) > 2 else x for x in inputs)
+        return tuple(map(_channels_first, inputs))
     return inputs
+
+
+def _channels_first(x: Any) -> Any:
+    if isinstance(x, Mapping):
+        return {name: _channels_first(one) for name, one in x.items()}
+    return np.ascontiguousarray(np.moveaxis(np.asarray(x), -1, 1)) if np.ndim(x) > 2 else x
 
 
 def pad(call: str, size=(), kernel=(), channels: int | None = None, layout: str = "") -> Padding:

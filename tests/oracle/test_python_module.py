@@ -344,6 +344,17 @@ def test_live_models_are_compared(convoy, net, picture):
         convoy.assert_same(net, model, picture)
 
 
+@pytest.mark.parametrize("takes_names", [True, False])
+def test_inputs_by_name_are_turned_for_the_module(convoy, takes_names):
+    image, vector = keras.Input((9, 8, 3), name="image"), keras.Input((5,), name="vector")
+    L = keras.layers
+    y = L.Dense(4)(L.Concatenate()([L.Flatten()(L.Conv2D(6, 3, strides=2, padding="same")(image)), vector]))
+    model = keras.Model({"image": image, "vector": vector} if takes_names else [image, vector], y)
+    random = np.random.default_rng(2)
+    given = {"image": random.normal(size=(2, 9, 8, 3)).astype("float32"), "vector": random.normal(size=(2, 5)).astype("float32")}
+    convoy.assert_same(model, convoy.to_torch(model), given)
+
+
 def test_trained_numbers_go_into_a_module_that_somebody_else_wrote(convoy, keras_net):
     class Ported(nn.Module):
         def __init__(self):
