@@ -3,7 +3,7 @@ import importlib.util
 
 import numpy as np
 import pytest
-from carrying import assert_close, port, run_natively
+from carrying import assert_close, convoy, port, run_natively
 
 F, W = "float32", "int64"
 HEAD = """import torch
@@ -47,6 +47,7 @@ CASES = {
     "constant_in_code": ("return torch.bucketize(x, torch.tensor([-1.0, 0.0, 1.0])) + torch.tensor(3)", [((3, 4), F)]),
     "running_most": ("return torch.cummax(x, 1)[0] - torch.cummin(x, 1)[0]", [((3, 4), F)]),
     "medians": ("return torch.median(x, 1)[0] + x.median() + torch.nanmedian(x, 0)[0].sum()", [((3, 5), F)]),
+    "computed_table": ("return F.embedding(y, x * 2)", [((5, 3), F), ((4,), W, 5)]),
     "sorted_rows": ("return torch.msort(x)", [((5, 3), F)]),
 }
 
@@ -106,3 +107,30 @@ def test_powers_of_one_number_that_are_next_to_nothing(tmp_path):
     made = port([tmp_path / "net.pt2"], tmp_path / "net.py")
     np.testing.assert_array_equal(made([np.array([-63]), np.array([-35])])[0], np.array([-63.0]) ** -35)
     assert made.module.check() == 0
+
+
+@pytest.mark.parametrize("form", ["exported", "traced"])
+@pytest.mark.parametrize("left_out", [None, -1, 4])
+def test_bags_whose_last_row_is_left_out_are_refused(left_out, form, tmp_path):
+    """-1 is the last row in this form of the operator, and no row in another."""
+    import torch
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.table = torch.nn.Parameter(torch.randn(5, 4, generator=torch.Generator().manual_seed(0)))
+
+        def forward(self, x):
+            return torch.nn.functional.embedding_bag(x, self.table, mode="sum", padding_idx=left_out)
+
+    x = torch.tensor([[0, 4], [4, 2], [1, 3]])
+    net, path = Net().eval(), tmp_path / "net.pt"
+    if form == "exported":
+        torch.export.save(torch.export.export(net, (x,)), path)
+    else:
+        torch.jit.trace(net, (x,)).save(path)
+    shape = ["--shape=x=3,2:int64"] if form == "traced" else []
+    if left_out is None:
+        assert_close(run_natively([path], {"x": x.numpy()}, tmp_path, *shape), [net(x).detach().numpy()])
+    else:
+        assert "leave out the row 'padding_idx'" in convoy("port", path, "-o", tmp_path / "m.onnx", *shape, code=6).stderr

@@ -214,14 +214,23 @@ Status write_einsum(const Einsum& einsum, Call& c) {
 
 Status write_embedding(const Embedding&, Call& c) {
   const Tensor* table = c.constant(1);
-  if (!table) return c.refused("a lookup in a table that the model computes");
-  const std::string self =
-      c.module(fmt::format("nn.Embedding({}, {})", table->shape()[0], table->shape()[1]), {c.state("weight", 1)});
+  const std::string self = table ? c.module(fmt::format("nn.Embedding({}, {})", table->shape()[0], table->shape()[1]),
+                                            {c.state("weight", 1)})
+                                 : std::string();
   Expression x = c.begin(0);
   const DType type = c.type(0).dtype;
   // PyTorch looks up int32 and int64 only.
   if (type != DType::I32 && type != DType::I64) x.text = postfix(x) + ".long()";
-  c.result_of_module(self, x);
+  if (table) {
+    c.result_of_module(self, x);
+    return {};
+  }
+  const Expression computed = c.begin(1);
+  c.result({fmt::format("F.embedding({}, {})", x.text, computed.text),
+            Binds::Atom,
+            x.calls + computed.calls + 1,
+            false,
+            {}});
   return {};
 }
 

@@ -267,17 +267,29 @@ Results embedding_bag(FunctionCall& call) {
   return {call.add(Concat{0}, folded)};
 }
 
+// Here -1 is the last row, where ATen's own function below takes it for none.
+Results embedding_bag_of_all(FunctionCall& call) {
+  if (call.attrs.has("padding_idx")) {
+    call.refuse(Fault::Unsupported, "bags that leave out the row 'padding_idx'");
+    return {};
+  }
+  return embedding_bag(call);
+}
+
 constexpr std::array rows_of_picks{
     CatalogueRow{"aten.index aten._unsafe_index", "Tensor(input:T indices:L)", index},
     CatalogueRow{"torch.gather", "input:T dim:i index:T * sparse_grad:b=False", gather},
     CatalogueRow{"torch.index_select", "input:T dim:i index:T", index_select},
-    CatalogueRow{
-        "aten.embedding_bag aten._embedding_bag aten._embedding_bag_forward_only",
-        "embedding_bag.default(weight:T indices:T offsets:T scale_grad_by_freq:b=False mode:i=0 sparse:b=False "
-        "per_sample_weights:T?=None include_last_offset:b=False -> TTTT) "
-        "default(weight:T indices:T offsets:T scale_grad_by_freq:b=False mode:i=0 sparse:b=False "
-        "per_sample_weights:T?=None include_last_offset:b=False padding_idx:i=-1 -> TTTT)",
-        embedding_bag},
+    CatalogueRow{"aten.embedding_bag",
+                 "default(weight:T indices:T offsets:T scale_grad_by_freq:b=False mode:i=0 sparse:b=False "
+                 "per_sample_weights:T?=None include_last_offset:b=False -> TTTT) "
+                 "padding_idx(weight:T indices:T offsets:T scale_grad_by_freq:b mode:i sparse:b per_sample_weights:T? "
+                 "include_last_offset:b padding_idx:i? -> TTTT)",
+                 embedding_bag_of_all},
+    CatalogueRow{"as.embedding_bag aten._embedding_bag aten._embedding_bag_forward_only",
+                 "default(weight:T indices:T offsets:T scale_grad_by_freq:b=False mode:i=0 sparse:b=False "
+                 "per_sample_weights:T?=None include_last_offset:b=False padding_idx:i=-1 -> TTTT)",
+                 embedding_bag},
 };
 
 }  // namespace
