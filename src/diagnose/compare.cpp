@@ -81,7 +81,8 @@ std::optional<Tensor> Comparison::fresh_like(const Tensor& own, const Sizes& sha
   return Tensor::of(shape, std::move(made));
 }
 
-// A's own numbers, or others between their least and largest: those that the model might have met.
+// A's own numbers, or others between their least and largest: those that the model might have met. What a value of 16 bits can
+// hold of others is for the stretch that reads them: the other model may round further on.
 Tensor Comparison::forced(const Match& match, const State& state) const {
   const auto fed = state.fed.find(static_cast<std::size_t>(&match - alignment_.matches.data()));
   if (fed != state.fed.end()) return fed->second;
@@ -100,7 +101,7 @@ Result<Comparison::Stretch> Comparison::stretch(std::size_t i) const {
   for (const ValueId v : result.a.from) {
     const Match* from = alignment_.of_a(v);
     if (!from) return fail(Fault::Unsupported, "input '" + sized_.a[v].name + "' has no counterpart");
-    result.inputs_a.push_back(forced(*from, states_[i]));
+    result.inputs_a.push_back(rounded(forced(*from, states_[i]), sized_.a[v].type.dtype));
     result.reads.push_back(static_cast<std::size_t>(from - alignment_.matches.data()));
   }
   if (states_[i].own_sizes) {
@@ -113,7 +114,7 @@ Result<Comparison::Stretch> Comparison::stretch(std::size_t i) const {
     if (!from) return fail(Fault::Unsupported, "input '" + sized_.b[v].name + "' has no counterpart");
     const auto shape = sizes_of(sized_.b[v].type.shape);
     const auto at = static_cast<std::size_t>(from - alignment_.matches.data());
-    const Tensor own = forced(*from, states_[i]);
+    const Tensor own = rounded(forced(*from, states_[i]), sized_.b[v].type.dtype);
     const bool keeps_own = was_put_along_another_axis(*from);
     result.inputs_b.push_back(arranged(own, from->permutation,
                                        keeps_own             ? Sizes{}
@@ -220,6 +221,10 @@ Result<Gap> Comparison::gap(std::size_t i) {
   auto got = evaluate_sharply(at->b.graph, at->inputs_b, sharpness, threads_);
   if (!got) return pass(got);
   Match& match = alignment_.matches[i];
+  if (auto allowed =
+          sharpness < 1 ? allow_for_float64(*got, at->a.graph, at->inputs_a, match.permutation, threads_) : Status();
+      !allowed)
+    return pass(allowed);
   if (auto allowed =
           sharpness < 1 ? Status() : allow_for_known(*got, at->a.graph, at->inputs_a, match.permutation, threads_);
       !allowed)

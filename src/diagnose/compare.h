@@ -35,6 +35,8 @@ class Comparison {
   Status compare_all(bool again = false);
   // What agrees, beyond what float32's rounding would cover; after compare_all.
   void compare_exactly();
+  // What differs only because values were laid side by side that do not belong together is no difference; after both.
+  void settle_doubts();
   // Looks for the causes of what differs.
   Status explain_all();
 
@@ -52,6 +54,7 @@ class Comparison {
   // The constants of a stretch, as tensors.
   struct Weights {
     int tensors = 0, equal = 0, moved = 0, rounded = 0, different = 0;  // of a
+    bool by_tensor = false;  // each was compared with its partner
     bool all_equal = false, exchanged = false;  // two rows or columns changed places
     std::string layer, kind, says;  // of a; the first that differs, with its size and place
     double largest = 0, steps = 0, share = 0;
@@ -89,6 +92,7 @@ class Comparison {
   std::vector<std::size_t> readers_of_match(std::size_t match) const;
   bool only_seems(std::size_t match);
   bool is_equal_in_float64(std::size_t match);
+  bool is_equal_when_fed(std::size_t match, const Fed& fed, bool fresh);
   bool only_seems_when_fed(std::size_t match);
   void try_own_sizes(std::size_t match);
   void turn_upright(std::size_t match);
@@ -101,6 +105,14 @@ class Comparison {
   void drop_transformed();
   bool drop_together(const std::vector<std::size_t>& group);
   bool holds_as_many(const Match& match) const;
+  bool is_open(std::size_t match) const;
+  bool holds_same_numbers(std::size_t match) const;
+  std::vector<std::vector<std::size_t>> groups_that_differ() const;
+  bool agrees_without(const std::set<std::size_t>& left_out, std::set<std::size_t> behind, std::size_t& failing);
+  bool leave_out_more(std::set<std::size_t>& left_out, std::size_t failing);
+  void look_up_bounds();
+  void compare_weights(std::size_t match);
+  bool is_exactly_same(std::size_t match);
   bool join(std::size_t match);
   bool join_over(std::size_t match);
   std::optional<std::vector<std::pair<std::size_t, Explained>>> each_by_one_change(

@@ -44,6 +44,14 @@ bool Comparison::is_equal_in_float64(std::size_t i) {
   return std::ranges::equal(x, y, [&](double p, double q) { return p == q || std::abs(p - q) <= near * scale; });
 }
 
+bool Comparison::is_equal_when_fed(std::size_t i, const Fed& fed, bool fresh) {
+  const auto before = std::exchange(states_[i].fed, fed);
+  const bool was_fresh = std::exchange(states_[i].fresh, fresh);
+  const bool agrees = is_equal_in_float64(i);
+  states_[i].fed = before, states_[i].fresh = was_fresh;
+  return agrees;
+}
+
 // The same of what only other numbers than a's own told apart: with these, too, everything behind agrees without it.
 bool Comparison::only_seems_when_fed(std::size_t i) {
   const Fed fed = states_[i].fed;
@@ -53,10 +61,7 @@ bool Comparison::only_seems_when_fed(std::size_t i) {
   set(i, false);
   std::vector<std::pair<std::size_t, Gap>> found;
   for (const std::size_t j : readers) {
-    const auto before = std::exchange(states_[j].fed, fed);
-    const bool was_fresh = std::exchange(states_[j].fresh, fresh);
-    const bool agrees = is_equal_in_float64(j);
-    states_[j].fed = before, states_[j].fresh = was_fresh;
+    const bool agrees = is_equal_when_fed(j, fed, fresh);
     const auto own = gap(j);
     if (!agrees || !own || !own->same) {
       set(i, true);

@@ -20,17 +20,15 @@ namespace {
 // What is made of weights alone may be rounded some times more in one model than in the other. Rounding it all by as much
 // moves the numbers by some share of float32's bound; this many times that share is explained by it.
 constexpr double shaken_by = 8 * unit_rounding, slack = 4;
-// Float64 rounds by 2^-29 of what float32 does; eight times that.
-constexpr double exact_share = 0x1p-26;
 
-// The largest difference as a share of what float32's rounding may make.
-double share_of(const Tensor& got, const Tensor& wanted, const Tensor& error) {
+// The largest difference as a share of what float32's rounding may make. `own`: what `wanted` may be off by in float64.
+double share_of(const Tensor& got, const Tensor& wanted, const Tensor& error, const std::optional<Tensor>& own = {}) {
   if (got.shape() != wanted.shape()) return std::numeric_limits<double>::infinity();
   const auto x = got.doubles(), y = wanted.doubles();
-  const auto bound = error.floats();
+  const auto bound = error.floats(), off = own ? own->floats() : std::vector<float>(x.size(), 0.0F);
   double most = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
-    const double apart = std::abs(x[i] - y[i]);
+    const double apart = std::abs(x[i] - y[i]) - static_cast<double>(off[i]);
     if (apart > 0 && std::isfinite(apart)) most = std::max(most, apart / (static_cast<double>(bound[i]) + 1e-37));
   }
   return most;
@@ -73,6 +71,10 @@ std::optional<Comparison::Sharp> Comparison::in_float64(std::size_t i, const Str
       for (const double factor : factors_toward(one, *values)) sharp.factors.push_back(factor);
   if (!rounded->error) return sharp;
   sharp.share = share_of(got, wanted, *rounded->error);
+  if (sharp.share <= exact_share) return sharp;
+  Rounded own{got, {}};
+  if (!allow_for_float64(own, at.a.graph, at.inputs_a, order, threads_)) return std::nullopt;
+  sharp.share = share_of(got, wanted, *rounded->error, own.error);
   if (sharp.share <= exact_share) return sharp;
   double shaken = 0;
   for (const std::uint64_t seed : {1, 2}) {
@@ -226,28 +228,45 @@ void Comparison::sharpen(std::size_t i) {
   else state.sharpness = 1;
 }
 
-void Comparison::compare_exactly() {
+void Comparison::look_up_bounds() {
   bounds_ = bounds_of(sized_.a);
   rows_a_ = index_ranges(sized_.a), rows_b_ = index_ranges(sized_.b);
+}
+
+// The weights of the stretch as tensors.
+void Comparison::compare_weights(std::size_t i) {
+  State& state = states_[i];
+  const Match& match = alignment_.matches[i];
+  const Piece a = cut(sized_.a, match.a, boundary_of(sized_.a, match.a, matched_a_));
+  const Piece b = cut(sized_.b, match.b, boundary_of(sized_.b, match.b, matched_b_));
+  const auto alike = alike_at(i, a, b);
+  state.weights = alike ? weights_of(a, b, *alike) : weights_in(a, b);
+  state.is_identical = alike && state.weights.all_equal;
+  if (alike) settle_moved_biases(i, a, b);
+  if (state.is_transformed && state.gap.same) state.weights.rounded += std::exchange(state.weights.different, 0);
+}
+
+// What agrees within float32's rounding, and more than that; where it does not, it keeps the numbers that tell.
+bool Comparison::is_exactly_same(std::size_t i) {
+  State& state = states_[i];
+  if (state.is_identical) return true;
+  if (!agrees_everywhere(i)) return false;
+  const Match& match = alignment_.matches[i];
+  if (state.weights.different > 0) blame_weights(i);
+  else if (state.is_rounded)
+    compare_affine(i, cut(sized_.a, match.a, boundary_of(sized_.a, match.a, matched_a_)),
+                   cut(sized_.b, match.b, boundary_of(sized_.b, match.b, matched_b_)));
+  return state.gap.same;
+}
+
+void Comparison::compare_exactly() {
+  look_up_bounds();
   for (std::size_t i = 0; i < states_.size(); ++i) {
     State& state = states_[i];
     if (!state.compared || state.dropped) continue;
-    const Match& match = alignment_.matches[i];
-    const Piece a = cut(sized_.a, match.a, boundary_of(sized_.a, match.a, matched_a_));
-    const Piece b = cut(sized_.b, match.b, boundary_of(sized_.b, match.b, matched_b_));
-    const auto alike = alike_at(i, a, b);
-    state.weights = alike ? weights_of(a, b, *alike) : weights_in(a, b);
-    state.is_identical = alike && state.weights.all_equal;
-    if (alike) settle_moved_biases(i, a, b);
-    if (state.is_transformed && state.gap.same) state.weights.rounded += std::exchange(state.weights.different, 0);
+    compare_weights(i);
     if (!state.gap.same && state.weights.different > 0) sharpen(i);
-    if (!state.gap.same || state.is_identical) continue;
-    if (!agrees_everywhere(i)) {
-      only_seems_when_fed(i);
-      continue;
-    }
-    if (state.weights.different > 0) blame_weights(i);
-    else if (state.is_rounded) compare_affine(i, a, b);
+    if (state.gap.same && !is_exactly_same(i) && !state.cause) only_seems_when_fed(i);
   }
 }
 

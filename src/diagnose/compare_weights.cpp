@@ -85,6 +85,7 @@ bool Comparison::is_identical(std::size_t i) const {
 // What stands in the same place of both and is not the same.
 Comparison::Weights Comparison::weights_of(const Piece& a, const Piece& b, const Alike& alike) {
   Weights weights;
+  weights.by_tensor = true;
   std::map<NodeId, int> unlike;
   std::map<NodeId, bool> rounded;
   std::vector<std::pair<const ConstantPair*, TensorDifference>> found;
@@ -199,10 +200,11 @@ std::optional<Edit> Comparison::epsilon_between(const Piece& a, const Piece& b) 
 void Comparison::compare_affine(std::size_t i, const Piece& a, const Piece& b) {
   const auto first = affine_form_of(a.graph), second = affine_form_of(b.graph);
   if (!first || !second) return;
-  std::string says = unexplained_in(*first, *second);
+  Weights& weights = states_[i].weights;
+  const bool is_settled = weights.by_tensor && weights.moved == 0;  // number by number
+  std::string says = is_settled ? std::string() : unexplained_in(*first, *second);
   if (says.empty()) says = unexplained_factors_in(*first, *second);
   if (says.empty()) return;
-  Weights& weights = states_[i].weights;
   weights.layer = first->layer;
   weights.says = says;
   blame_weights(i);

@@ -403,8 +403,9 @@ class Trials {
     Comparison comparison(at, alignment, options_.threads, options_.maps);
     if (auto done = comparison.start(inputs_times(factor, at)); !done) return within("a", done);
     if (auto done = comparison.compare_all(!is_first); !done) return done;
+    if (is_first) comparison.compare_exactly();
+    comparison.settle_doubts();
     if (is_first) {
-      comparison.compare_exactly();
       if (ask_whether_turned(comparison)) return {};
       comparison.tell_scope(result_.scope);
     }

@@ -201,6 +201,17 @@ void add_error(Rounded& got, const Tensor& more, Size terms, double limit, const
 
 }  // namespace
 
+Status allow_for_float64(Rounded& got, const Graph& a, const std::vector<Tensor>& inputs, const Sizes& permutation,
+                         int threads) {
+  auto own = evaluate_rounded(a, inputs, threads);
+  if (!own) return pass(own);
+  if (!own->error) return {};
+  auto error = own->error->floats();
+  for (float& one : error) one *= static_cast<float>(exact_share);
+  add_error(got, Tensor::of(own->error->shape(), std::move(error)), got.terms, got.limit, permutation);
+  return {};
+}
+
 Status allow_for_known(Rounded& got, const Graph& a, const std::vector<Tensor>& inputs, const Sizes& permutation,
                        int threads) {
   const auto is_known = [&](const Node& node) {

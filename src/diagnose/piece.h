@@ -41,6 +41,13 @@ Result<Rounded> evaluate_rounded(const Graph& piece, const std::vector<Tensor>& 
 // differences that float32's own rounding would cover.
 Result<Rounded> evaluate_sharply(const Graph& piece, const std::vector<Tensor>& inputs, double sharpness, int threads);
 
+// Float64 rounds by 2^-29 of what float32 does; eight times that.
+inline constexpr double exact_share = 0x1p-26;
+
+// Adds what the numbers of a may be off by in float64: a difference of two large numbers.
+Status allow_for_float64(Rounded& got, const Graph& a, const std::vector<Tensor>& inputs, const Sizes& permutation,
+                         int threads);
+
 // Adds what b may be off by because it holds computed what the stretch of a computes from constants alone.
 Status allow_for_known(Rounded& got, const Graph& a, const std::vector<Tensor>& inputs, const Sizes& permutation,
                        int threads);

@@ -22,6 +22,7 @@ template <class A, class B>
 void count_differing(std::span<const A> a, std::span<const B> b, TensorDifference& found) {
   for (std::size_t i = 0; i < a.size(); ++i) {
     const auto x = static_cast<double>(a[i]), y = static_cast<double>(b[i]);
+    found.scale = std::max(found.scale, std::abs(x));
     if (is_same_number(x, y)) continue;
     ++found.differing;
     const double apart = std::abs(x - y);
@@ -70,9 +71,10 @@ std::string exchanged_text(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 bool TensorDifference::is_rounding() const {
-  constexpr double most_steps = 8;
+  constexpr double most_steps = 8, last_bit = 2 * unit_rounding;
   constexpr Size share = 8;
-  return differing > 1 && steps <= most_steps && differing * share >= numbers;
+  const bool are_many = steps <= most_steps && differing * share >= numbers;
+  return differing > 1 && (are_many || largest <= last_bit * scale);
 }
 
 TensorDifference difference_of(const Tensor& a, const Tensor& b) {

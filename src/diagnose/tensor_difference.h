@@ -10,12 +10,12 @@ struct TensorDifference {
   Size numbers = 0, differing = 0;
   Size at = -1;  // of the largest difference, in the order in which they lie; -1: none
   double a = 0, b = 0;  // there
-  double largest = 0;
+  double largest = 0, scale = 0;  // scale: of a's largest number
   double steps = 0;  // the largest in units of 2^-24 of the number's own size, both sides' zeros apart
   bool same_numbers = false;  // the same ones in another order
   bool equal() const { return differing == 0; }
-  // Every number is a's up to a few roundings, and so many differ that it is no single number that was changed: computed
-  // twice, as by two programs that take a norm into the kernel.
+  // It is no single number that was changed, and every number is a's up to a few roundings: many differ, or some by a last bit
+  // of the largest number. Computed twice, as by two programs that take a norm into the kernel or add to it what was learnt.
   bool is_rounding() const;
 };
 // Equal shapes. By value: a half is its float32, and 0 is -0; a NaN is every NaN.

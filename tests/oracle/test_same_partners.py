@@ -1,0 +1,193 @@
+"""Values that are equal though each belongs elsewhere, numbers that a reader or TensorFlow has computed, roundings that stand in
+another place: a model is the same as what a framework makes of it. What differs where no output shows it differs all the same."""
+import subprocess
+
+import numpy as np
+import pytest
+from carrying import CONVOY
+
+keras = pytest.importorskip("keras")
+torch = pytest.importorskip("torch")
+from torch import nn  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
+
+layers = keras.layers
+
+
+def said(*files):
+    done = subprocess.run([str(CONVOY), "diff", *map(str, files)], capture_output=True, text=True)
+    assert done.returncode in (0, 1), done.stderr
+    return done.returncode, done.stdout
+
+
+def causal(x):
+    x = layers.Conv1D(5, 3, padding="causal", dilation_rate=2)(x)
+    return layers.Conv1DTranspose(3, 4, strides=3, padding="same")(x)
+
+
+def adapted(x):
+    dense = layers.Dense(4)
+    y = dense(x)
+    dense.enable_lora(2)
+    return y
+
+
+def attended(tokens):
+    x = layers.Embedding(7, 4, mask_zero=True)(tokens)
+    return layers.Attention()([x, x])
+
+
+MODELS = {  # name: shape of the input, its type, layers, policy
+    "causal convolution and a transposed one": ((12, 4), "float32", causal, "float32"),
+    "masked LSTM": ((7, 3), "float32", lambda x: layers.LSTM(4)(layers.Masking(0.0)(x)), "float32"),
+    "masked RNN behind a layer": ((7, 3), "float32", lambda x: layers.SimpleRNN(3)(layers.Dense(4)(layers.Masking(0.0)(x))), "float32"),
+    "softmax over two axes": ((6, 4), "float32", lambda x: layers.Softmax(axis=[1, 2])(x), "float32"),
+    "dense layer adapted at low rank": ((5,), "float32", adapted, "float32"),
+    "head of float32 behind halves": (
+        (8, 8, 3), "float32", lambda x: layers.Dense(3, dtype="float32")(layers.GlobalAveragePooling2D()(layers.Conv2D(4, 3)(x))),
+        "mixed_float16"),
+    "attention behind a mask": ((6,), "int32", attended, "float32"),
+}
+
+
+def made(name):
+    shape, dtype, body, policy = MODELS[name]
+    keras.utils.set_random_seed(1)
+    keras.mixed_precision.set_global_policy(policy)
+    try:
+        x = layers.Input(shape, dtype=dtype)
+        model = keras.Model(x, body(x))
+    finally:
+        keras.mixed_precision.set_global_policy("float32")
+    for weight in model.weights:
+        weight.assign(weight + 0.2 * np.random.randn(*weight.shape))
+    return model
+
+
+# The converter of TensorFlow Lite writes neither the steps of a cell nor halves.
+LITE = [name for name in MODELS if "masked" not in name and "halves" not in name]
+
+
+@pytest.mark.parametrize("name, to", [*((name, "saved") for name in MODELS), *((name, "model.tflite") for name in LITE)])
+def test_a_model_of_keras_is_what_tensorflow_makes_of_it(name, to, tmp_path):
+    model = made(name)
+    model.save(tmp_path / "model.keras")
+    if to == "saved":
+        model.export(tmp_path / to, verbose=False)
+    else:
+        import tensorflow as tf
+
+        (tmp_path / to).write_bytes(tf.lite.TFLiteConverter.from_keras_model(model).convert())
+    for files in ((tmp_path / "model.keras", tmp_path / to), (tmp_path / to, tmp_path / "model.keras")):
+        code, text = said(*files)
+        assert code == 0, text
+
+
+def test_a_number_that_was_adapted_otherwise_is_found(tmp_path):
+    model = made("dense layer adapted at low rank")
+    model.save(tmp_path / "model.keras")
+    bias = model.layers[-1].bias
+    bias.assign(bias + [0, 1e-6, 0, 0])
+    model.export(tmp_path / "saved", verbose=False)
+    code, text = said(tmp_path / "model.keras", tmp_path / "saved")
+    assert code == 1 and "weights_differ" in text, text
+
+
+class Block(nn.Sequential):
+    def __init__(self, here, there, size, stride=1):
+        super().__init__(nn.Conv2d(here, there, size, stride, size // 2, bias=False), nn.BatchNorm2d(there, eps=1e-3), nn.SiLU())
+
+
+class Split(nn.Module):
+    def __init__(self, channels, count):
+        super().__init__()
+        half = channels // 2
+        self.cv1, self.cv2 = Block(channels, channels, 1), Block((2 + count) * half, channels, 1)
+        self.m = nn.ModuleList(nn.Sequential(Block(half, half, 3), Block(half, half, 3)) for _ in range(count))
+
+    def forward(self, x):
+        parts = list(self.cv1(x).chunk(2, 1))
+        for block in self.m:
+            parts.append(parts[-1] + block(parts[-1]))
+        return self.cv2(torch.cat(parts, 1))
+
+
+class Pools(nn.Module):
+    """One window over and over: on a small map, all of them give the same from some step on."""
+
+    def __init__(self, channels, times=3):
+        super().__init__()
+        self.cv1, self.cv2, self.times = Block(channels, channels // 2, 1), Block(channels // 2 * 4, channels, 1), times
+        self.m = nn.MaxPool2d(5, 1, 2)
+
+    def forward(self, x):
+        maps = [self.cv1(x)]
+        for _ in range(self.times):
+            maps.append(self.m(maps[-1]))
+        maps += maps[-1:] * (4 - len(maps))
+        return self.cv2(torch.cat(maps, 1))
+
+
+def exported(model, x, file):
+    torch.export.save(torch.export.export(model.eval(), (x,)), file)
+    return file
+
+
+@pytest.mark.parametrize("to", ["keras", "onnx"])
+def test_pools_over_one_another_stand_for_themselves(to, tmp_path):
+    torch.manual_seed(0)
+    net = nn.Sequential(Block(16, 24, 3, 2), Split(24, 2), Pools(24))
+    x = torch.randn(2, 16, 8, 16)
+    file = exported(net, x, tmp_path / "net.pt2")
+    port = tmp_path / f"port.{to}"
+    subprocess.run([str(CONVOY), "port", str(file), "-o", str(port), "-q", "--no-proof"], check=True)
+    for files in ((file, port), (port, file)):
+        code, text = said(*files)
+        assert code == 0, text
+    net[2].times = 2  # the third window sees more than the second
+    fewer = exported(net, torch.randn(2, 16, 16, 32), tmp_path / "fewer.pt2")
+    net[2].times = 3
+    assert said(exported(net, torch.randn(2, 16, 16, 32), tmp_path / "all.pt2"), fewer)[0] == 1
+
+
+class Hidden(nn.Module):
+    """A difference behind what the model in front of it never makes."""
+
+    def __init__(self, change=None):
+        super().__init__()
+        torch.manual_seed(2)
+        self.c, self.d, self.e = nn.Conv2d(3, 6, 3), nn.Conv2d(6, 6, 3), nn.Conv2d(6, 4, 1)
+        self.limit = 6.0
+        self.c.weight.data[:2] = 0
+        self.c.bias.data[:2] = -1
+        if change:
+            change(self)
+
+    def forward(self, x):
+        x = F.relu(self.c(torch.sigmoid(x)))
+        return self.e(torch.clamp(self.d(x), 0, self.limit))
+
+
+def columns_exchanged(net):
+    net.d.weight.data[:, [0, 1]] = net.d.weight.data[:, [1, 0]]
+
+
+def another_number(net):
+    net.d.weight.data[3, 1, 0, 0] += 0.5
+
+
+def another_limit(net):
+    net.limit = 60.0
+
+
+@pytest.mark.parametrize("change", [columns_exchanged, another_number, another_limit])
+def test_what_no_output_shows_is_found(change, tmp_path):
+    x = torch.rand(1, 3, 9, 11)
+    a, b = Hidden().eval(), Hidden(change).eval()
+    assert torch.equal(a(x), b(x))
+    a, b = exported(a, x, tmp_path / "a.pt2"), exported(b, x, tmp_path / "b.pt2")
+    port = tmp_path / "b.keras"
+    subprocess.run([str(CONVOY), "port", str(b), "-o", str(port), "-q", "--no-proof"], check=True)
+    for other in (b, port):
+        code, text = said(a, other)
+        assert code == 1, text
