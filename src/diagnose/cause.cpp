@@ -86,6 +86,7 @@ constexpr std::array table{
     Cause{"number", "computes with another number"},
     // Beyond the table of the original catalogue; found by comparing what both files say.
     Cause{"pad_amount", "pads by another number of cells"},
+    Cause{"crop", "keeps other cells of what is cut"},
     Cause{"initial_state", "begins with another state"},
     Cause{"peepholes", "lets the gates see the cell otherwise"},
     Cause{"reset_after", "applies the reset gate on the other side of the product"},

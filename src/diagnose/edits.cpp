@@ -244,6 +244,7 @@ std::vector<Hypothesis> guesses_for(const Scene& scene, std::vector<Edit> so_far
     guess_other_layer(guesses, i);
     guess_channels(guesses, i);
   }
+  guess_crop(guesses);
   guess_function(guesses);
   guess_mask(guesses);
   guess_branches(guesses);

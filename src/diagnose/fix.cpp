@@ -70,6 +70,21 @@ Fix of_operator(const Graph& as_read, const Graph& form, const Node& node, std::
   return lines_of_node(as_read, form, node, std::move(names));
 }
 
+// All cuts of the layer and behind it, each of what the one before it leaves.
+Fix of_cuts(const Graph& as_read, const Graph& form, const std::string& layer) {
+  Fix fix;
+  ValueId reads;
+  for (const Node& node : form.nodes) {
+    const bool is_next = reads ? node.inputs[0] == reads : node.layer == layer;
+    if (!is_next || !(std::holds_alternative<Slice>(node.op) || std::holds_alternative<Pad>(node.op))) continue;
+    const Fix own = lines_of_node(as_read, form, node);
+    for (const auto& [all, one] : {std::pair(&fix.torch, &own.torch), std::pair(&fix.keras, &own.keras)})
+      *all += all->empty() ? *one : one->starts_with("x[") ? one->substr(1) : "; " + *one;
+    reads = node.outputs[0];
+  }
+  return fix;
+}
+
 // The operator of the layer that the cause is about.
 bool concerns(std::string_view cause, const Op& op) {
   return std::visit(
@@ -146,6 +161,8 @@ Fix fix_of(const Graph& as_read, const Graph& form, const Finding& finding) {
   if (cause == "preprocessing")
     if (const auto lines = lines_from_inputs(form); !lines.empty())
       return lines_of_operator(lines.back(), form[form.inputs[0]].type);
+  if (cause == "crop")
+    if (Fix fix = of_cuts(as_read, form, layer); !is_empty(fix)) return fix;
   if (about_windows(cause))
     if (auto fix = of_windows(is_padded_in_front(as_read, layer) ? form : as_read, layer); fix && !is_empty(*fix))
       return *std::move(fix);

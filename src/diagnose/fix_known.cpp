@@ -73,6 +73,7 @@ constexpr std::array known{
     Known{"weights_rounded_twice", "load the original's whole numbers", "load the original's whole numbers"},
     Known{"cast_missing", "x.half().float()", "ops.cast(ops.cast(x, 'float16'), 'float32')"},
     Known{"cast_extra", "no cast here", "no cast here"},
+    Known{"crop", "all cells: no slice here", "all cells: no slice here"},
     Known{"layer_extra", "no layer here", "no layer here"},
     Known{"layer_missing", "the original's layer here", "the original's layer here"},
     Known{"initial_state", "the original's state as the second argument of the call",

@@ -154,7 +154,8 @@ void guess_pad(Guesses& guesses, std::size_t node) {
   }
   for (const Node* other : twins<Pad>(scene)) {
     const auto& theirs = std::get<Pad>(other->op);
-    if (theirs.before.size() == pad->before.size()) with("pad_amount", theirs.before, theirs.after);
+    const bool cuts = cuts_alone(*pad) && cuts_alone(theirs);  // told as such
+    if (theirs.before.size() == pad->before.size() && !cuts) with("pad_amount", theirs.before, theirs.after);
     if (theirs.value != pad->value) {
       Pad now = *pad;
       now.value = theirs.value;

@@ -63,6 +63,7 @@ void guess_transposed(Guesses& guesses, std::size_t node);
 void guess_product(Guesses& guesses, std::size_t node);
 void guess_pool(Guesses& guesses, std::size_t node);
 void guess_pad(Guesses& guesses, std::size_t node);
+void guess_crop(Guesses& guesses);
 void guess_norm(Guesses& guesses, std::size_t node);
 void guess_activation(Guesses& guesses, std::size_t node);
 void guess_function(Guesses& guesses);  // functions of one number, in one operator or in several
@@ -114,6 +115,8 @@ std::vector<const Node*> twins(const Scene& scene) {
 const Tensor* constant_of(const Graph& piece, const Node& node, std::size_t input);
 // The node that makes the value, or a nameless one of the layer in front of the stretch.
 Node about_value(const Scene& scene, ValueId value);
+// Whether it adds no cell to any side.
+bool cuts_alone(const Pad& pad);
 // Whether nothing but scales, offsets and what only moves numbers lies between the model's input and the node.
 bool is_in_front(const Scene& scene, const Node& node);
 bool prepares_input(const Graph& graph, const Node& node);  // is such a step

@@ -133,6 +133,7 @@ FUNCTIONS = [
     ("activation_slope", "F.elu", "lambda h: F.elu(h, 0.5)"),
 ]
 OUTPUTS, INPUTS = [0, 4, 2, 3, 1, 5, 6, 7], [0, 1, 5, 3, 4, 2, 6, 7]
+CUT = "m.d(F.relu(m.c(x)[:, :, {}]))"
 # cause, layers, a, b (None: as a), what is changed in b's numbers, shape
 ROWS = [
     ("channel_order", two, PLAIN, None, ordered(0, OUTPUTS, "c.weight", "c.bias"), IMAGE),
@@ -184,6 +185,12 @@ ROWS = [
     ("ceil_mode", two, "m.d(F.avg_pool2d(m.c(x), 2))", "m.d(F.avg_pool2d(m.c(x), 2, ceil_mode=True))", [], (2, 3, 15, 15)),
     ("ceil_mode", two, "m.d(F.max_pool2d(m.c(x), 3, 2, padding=1, ceil_mode=True))", "m.d(F.max_pool2d(m.c(x), 3, 2, padding=1))", [],
      (2, 3, 14, 16)),
+    ("crop", two, CUT.format("1:-1, 1:-1"), CUT.format(":-2, :-2"), [], IMAGE),
+    ("crop", two, CUT.format("1:-1, 1:-1"), CUT.format(":-2, 1:-1"), [], IMAGE),
+    ("crop", two, CUT.format("1:-1, 1:-1"), CUT.format("2:, 2:"), [], IMAGE),
+    ("crop", two, CUT.format("1:-1, 1:-1"), CUT.format(":, :"), [], IMAGE),
+    ("crop", two, CUT.format(":, :"), CUT.format("1:-1, 2:"), [], IMAGE),
+    ("crop", two, "m.d(F.relu(m.c(x))[:, :, 1:-1])", "m.d(F.relu(m.c(x))[:, :, 2:])", [], IMAGE),
     ("kernel_size", two, "m.d(F.avg_pool2d(m.c(x), 3, 2))", "m.d(F.avg_pool2d(m.c(x), 2, 2))", [], IMAGE),
     *((cause, two, f"m.d(({a})(m.c(x)))", f"m.d(({b})(m.c(x)))", [], IMAGE) for cause, a, b in FUNCTIONS),
     *((cause, layers, a, b, [], shape) for cause, layers, a, b, shape in BETWEEN),
