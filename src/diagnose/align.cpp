@@ -257,14 +257,37 @@ class Aligner {
       const Node& node = graph[n];
       return node.inputs.size() > 1 && node.inputs[1] ? graph[node.inputs[1]].type.shape : Shape{};
     };
-    for (std::size_t i = 0; i < pairs.size(); ++i) {
-      for (std::size_t j = 0; j < pairs.size(); ++j) {
-        Pair &p = pairs[i], &q = pairs[j];
-        if (i == j || family_of(a_[p.a].op) != family_of(a_[q.a].op) || shape(a_, p.a) != shape(a_, q.a)) continue;
-        if (!is_before(before_a, p.a, q.a) || !is_before(before_b, q.b, p.b)) continue;
-        std::swap(p.b, q.b);
-        p.how = q.how = How::Place;
-      }
+    const auto may_cross = [&](const Pair& p, const Pair& q) {
+      return family_of(a_[p.a].op) == family_of(a_[q.a].op) && shape(a_, p.a) == shape(a_, q.a);
+    };
+    const auto crosses = [&](const Pair& p, const Pair& q) {
+      const bool are_turned = (is_before(before_a, p.a, q.a) && is_before(before_b, q.b, p.b)) ||
+                              (is_before(before_a, q.a, p.a) && is_before(before_b, p.b, q.b));
+      return are_turned && may_cross(p, q);
+    };
+    const auto crossings_of = [&](std::size_t i, std::size_t j) {
+      std::ptrdiff_t count = 0;
+      for (std::size_t k = 0; k < pairs.size(); ++k)
+        count += (k != i && crosses(pairs[i], pairs[k])) + (k != i && k != j && crosses(pairs[j], pairs[k]));
+      return count;
+    };
+    // Those first whose exchange takes away the most: what stands between two that are exchanged crosses both of them.
+    for (std::size_t round = 0; round < pairs.size(); ++round) {
+      std::ptrdiff_t largest = 0;
+      std::pair<std::size_t, std::size_t> best;
+      for (std::size_t i = 0; i < pairs.size(); ++i)
+        for (std::size_t j = i + 1; j < pairs.size(); ++j) {
+          if (!crosses(pairs[i], pairs[j])) continue;
+          const std::ptrdiff_t before = crossings_of(i, j);
+          std::swap(pairs[i].b, pairs[j].b);
+          const std::ptrdiff_t fewer = before - crossings_of(i, j);
+          std::swap(pairs[i].b, pairs[j].b);
+          if (fewer > largest) largest = fewer, best = {i, j};
+        }
+      if (largest == 0) return;
+      Pair &p = pairs[best.first], &q = pairs[best.second];
+      std::swap(p.b, q.b);
+      p.how = q.how = How::Place;
     }
   }
 

@@ -180,15 +180,14 @@ bool is_scaled_alike(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
-namespace {
-
-// Of another layer than this one. A number repeated belongs to nobody.
 std::optional<std::string> owner_of(const Scene& scene, const Tensor& tensor, const std::string& layer) {
   const auto values = tensor.floats();
   if (!scene.kernels || std::ranges::all_of(values, [&](float v) { return v == values.front(); })) return std::nullopt;
   const auto found = scene.kernels->find(fingerprint(tensor));
   return found == scene.kernels->end() || found->second == layer ? std::nullopt : std::optional(found->second);
 }
+
+namespace {
 
 // "the bias of b", or what it is times a's.
 std::string factor_text(const std::string& what, const Tensor& own, const Tensor& theirs) {

@@ -210,16 +210,24 @@ void guess_their_parameters(Guesses& guesses, std::size_t node) {
   for (const Node* other : twins<O>(scene)) {
     Graph both = scene.a;
     int taken = 0;
+    std::optional<std::string> owner;
     for (const std::size_t input : {gamma, beta}) {
       const Tensor *own = constant_of(scene.a, about, input), *theirs = constant_of(scene.b, *other, input);
       if (!theirs || (own && (own->shape() != theirs->shape() || same_bytes(*own, *theirs)))) continue;
+      const auto others = owner_of(scene, *theirs, about.layer);
+      const std::string says = others ? "a vector of '" + *others + "'" : "one vector of b's";
       if (input == beta && !own)
         guesses.add("bias_extra", about, "with b's offset", with_constant(scene.a, node, input, *theirs));
-      else guesses.add("weights_differ", about, "one vector of b's", with_constant(scene.a, node, input, *theirs));
+      else
+        guesses.add(others ? "weights_exchanged" : "weights_differ", about, says,
+                    with_constant(scene.a, node, input, *theirs));
       both = with_constant(both, node, input, *theirs);
+      owner = taken == 0 || owner == others ? others : std::nullopt;
       ++taken;
     }
-    if (taken == 2) guesses.add("weights_differ", about, "b's vectors", std::move(both));
+    if (taken == 2)
+      guesses.add(owner ? "weights_exchanged" : "weights_differ", about,
+                  owner ? "the vectors of '" + *owner + "'" : "b's vectors", std::move(both));
   }
 }
 

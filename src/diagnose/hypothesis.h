@@ -4,6 +4,7 @@
 
 #include <array>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -113,6 +114,8 @@ std::vector<const Node*> twins(const Scene& scene) {
   return found;
 }
 const Tensor* constant_of(const Graph& piece, const Node& node, std::size_t input);
+// The layer of a that holds the tensor, where it is another one than this. A number repeated belongs to nobody.
+std::optional<std::string> owner_of(const Scene& scene, const Tensor& tensor, const std::string& layer);
 // The node that makes the value, or a nameless one of the layer in front of the stretch.
 Node about_value(const Scene& scene, ValueId value);
 // Whether it adds no cell to any side.

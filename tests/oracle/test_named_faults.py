@@ -1,4 +1,6 @@
 """PyTorch programs of two layers or three, and each once more with one fault: `convoy diff` names the fault, and nothing else."""
+import copy
+import itertools
 import json
 import subprocess
 
@@ -237,3 +239,38 @@ def test_the_fault_is_named(row, tmp_path):
     assert said[0]["ratio_after_fix"] <= said[0]["limit"] < said[0]["ratio"]
     # The call of a norm whose vectors lie in another order is what the port already says.
     assert not cause.startswith("bn_") or "nn.BatchNorm" not in said[0]["fix"]["torch"], said[0]["fix"]
+
+
+class Transformer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        for block in range(2):
+            for name, layer in (("la", nn.LayerNorm(12)), ("a", nn.Linear(12, 12)), ("lb", nn.LayerNorm(12)), ("u", nn.Linear(12, 20)),
+                                ("d", nn.Linear(20, 12))):
+                self.add_module(f"{name}{block}", layer)
+        self.f, self.h = nn.LayerNorm(12), nn.Linear(12, 4)
+
+    def forward(self, x):
+        for block in range(2):
+            la, a, lb, u, d = (getattr(self, f"{name}{block}") for name in ("la", "a", "lb", "u", "d"))
+            x = x + a(la(x))
+            x = x + d(torch.relu(u(lb(x))))
+        return self.h(self.f(x).mean(1))
+
+
+@pytest.mark.parametrize("first, second", itertools.combinations(("la0", "lb0", "la1", "lb1", "f"), 2))
+def test_norms_that_hold_each_others_vectors(first, second, tmp_path):
+    torch.manual_seed(0)
+    a = Transformer().eval()
+    for module in a.modules():
+        if isinstance(module, nn.LayerNorm):
+            nn.init.normal_(module.weight, 1, 0.3)
+            nn.init.normal_(module.bias, 0, 0.3)
+    b = copy.deepcopy(a)
+    getattr(b, first).load_state_dict(getattr(a, second).state_dict())
+    getattr(b, second).load_state_dict(getattr(a, first).state_dict())
+    for net, name in ((a, "a"), (b, "b")):
+        torch.export.save(torch.export.export(net, (torch.randn(2, 9, 12),)), tmp_path / f"{name}.pt2")
+    done = subprocess.run([CONVOY, "diff", tmp_path / "a.pt2", tmp_path / "b.pt2", "--json"], capture_output=True, text=True)
+    said = [(d["a"], d["cause"], d["certain"]) for d in json.loads(done.stdout)["differences"]]
+    assert said == [(first, "weights_exchanged", True), (second, "weights_exchanged", True)], said
