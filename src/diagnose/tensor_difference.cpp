@@ -71,10 +71,11 @@ std::string exchanged_text(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 bool TensorDifference::is_rounding() const {
-  constexpr double most_steps = 8, last_bit = 2 * unit_rounding;
+  constexpr double most_steps = 8, most_steps_of_few = 64, last_bit = 2 * unit_rounding;
   constexpr Size share = 8;
   const bool are_many = steps <= most_steps && differing * share >= numbers;
-  return differing > 1 && (are_many || largest <= last_bit * scale);
+  const bool are_sums = steps <= most_steps_of_few && largest <= last_bit * scale;
+  return differing > 1 && (are_many || are_sums);
 }
 
 TensorDifference difference_of(const Tensor& a, const Tensor& b) {

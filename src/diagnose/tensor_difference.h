@@ -15,7 +15,8 @@ struct TensorDifference {
   bool same_numbers = false;  // the same ones in another order
   bool equal() const { return differing == 0; }
   // It is no single number that was changed, and every number is a's up to a few roundings: many differ, or some by a last bit
-  // of the largest number. Computed twice, as by two programs that take a norm into the kernel or add to it what was learnt.
+  // of the largest number that is little of their own. Computed twice, as by two programs that take a norm into the kernel, or
+  // add to it what was learnt.
   bool is_rounding() const;
 };
 // Equal shapes. By value: a half is its float32, and 0 is -0; a NaN is every NaN.
