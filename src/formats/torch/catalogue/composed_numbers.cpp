@@ -204,7 +204,13 @@ Results median(FunctionCall& call) {
   if (call.failed() || !is_floating(call.type(x).dtype)) return made;
   Arithmetic apply(call, x);
   const ValueId sum = call.add(Reduce{Reduction::Maximum, {axis}, keeps}, {x});  // NaN where a number is
-  made[0] = apply.choose(apply(BinaryFunction::Equal, sum, sum), made[0], sum);
+  const ValueId are_numbers = apply(BinaryFunction::Equal, sum, sum);
+  made[0] = apply.choose(are_numbers, made[0], sum);
+  if (made.size() > 1) {
+    const ValueId is_none = cast_to(call, apply(BinaryFunction::NotEqual, x, x), DType::I32);
+    const ValueId first = call.add(ArgExtreme{true, axis, keeps}, {is_none});
+    made[1] = call.add(Where{}, {are_numbers, made[1], first});
+  }
   return made;
 }
 
