@@ -153,7 +153,9 @@ Status ModelReader::add_inputs(Names& names) {
   for (const ValueInfo& info : model_.graph.inputs) {
     if (names.find(info.name)) continue;  // an initializer's value is its default
     if (const auto found = given_.find(info.name); found != given_.end()) {
-      if (auto s = names.add(info.name, {{}, found->second, {}, false, false}); !s) return s;
+      Known known{{}, found->second, {}, false, false};
+      if (info.type && wide_type_of(*info.type)) known.narrow = *info.type;
+      if (auto s = names.add(info.name, std::move(known)); !s) return s;
       continue;
     }
     auto added = within("input '" + info.name + "'", add_input(info, names, inputs));
