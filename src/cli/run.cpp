@@ -75,18 +75,14 @@ Status take_types(const Run& o, LoadOptions& options) {
   return {};
 }
 
-// "NAME=x.npy" or, for a model with one input, "x.npy"; in the order of the graph's inputs.
-Result<std::vector<Tensor>> read_inputs(const Graph& graph, const std::vector<std::string>& words) {
+// The numbers of the inputs, in the order of the graph's.
+Result<std::vector<Tensor>> read_inputs(const Graph& graph, const Run& o) {
   std::vector<std::optional<Tensor>> found(graph.inputs.size());
-  for (const auto& word : words) {
-    std::size_t at = graph.inputs.size();
-    std::string file = word;
-    const auto equals = word.find('=');
-    for (std::size_t i = 0; i < graph.inputs.size(); ++i)
-      if (equals != std::string::npos && graph[graph.inputs[i]].name == word.substr(0, equals))
-        at = i, file = word.substr(equals + 1);
-    const bool named = equals != std::string::npos && !std::filesystem::exists(word);
-    if (at == graph.inputs.size() && graph.inputs.size() == 1 && words.size() == 1 && !named) at = 0;
+  for (const auto& word : o.inputs) {
+    const auto [name, file] = name_and_file(o, word);
+    std::size_t at = 0;
+    const bool is_only = name.empty() && graph.inputs.size() == 1 && o.inputs.size() == 1;
+    while (!is_only && at < graph.inputs.size() && graph[graph.inputs[at]].name != name) ++at;
     if (at == graph.inputs.size()) {
       std::string names;
       std::vector<std::string> known;
@@ -94,9 +90,8 @@ Result<std::vector<Tensor>> read_inputs(const Graph& graph, const std::vector<st
         names += (names.empty() ? "" : ", ") + graph[v].name;
         known.push_back(graph[v].name);
       }
-      return fail(Fault::Usage,
-                  fmt::format("--input '{}' names no input of the model; it has {}: write NAME=x.npy{}", word, names,
-                              equals == std::string::npos ? "" : did_you_mean(word.substr(0, equals), known)));
+      return fail(Fault::Usage, fmt::format("--input '{}' names no input of the model; it has {}: write NAME=x.npy{}",
+                                            word, names, name.empty() ? "" : did_you_mean(name, known)));
     }
     auto tensor = read_tensor(file);
     if (!tensor) return std::unexpected(tensor.error());
@@ -134,7 +129,7 @@ Result<Graph> loaded_for_these(const Run& o, LoadOptions options, Error refusal)
   bool asked = false;
   options.answers = [&](const Graph& part) -> Result<std::vector<Tensor>> {
     asked = true;
-    const auto inputs = read_inputs(part, o.inputs);
+    const auto inputs = read_inputs(part, o);
     if (!inputs) return std::unexpected(inputs.error());
     return outputs_of(std::make_shared<const Graph>(part), *inputs, o);
   };
@@ -207,7 +202,7 @@ int run_model(const Run& o) {
   auto read = loaded(o);
   if (!read) return report(read.error());
   const auto graph = std::make_shared<const Graph>(*std::move(read));
-  const auto inputs = read_inputs(*graph, o.inputs);
+  const auto inputs = read_inputs(*graph, o);
   if (!inputs) return report(inputs.error());
   const auto outputs = within(o.model.file, outputs_of(graph, *inputs, o));
   if (!outputs) return report(outputs.error());
