@@ -27,7 +27,7 @@ constexpr Size for_unwinding = Size{32} << 20;  // what cleaning up after a refu
 constexpr double steps_per_second = 1e9, steps_per_declared_byte = 25;
 // What is done with something small from its making to its end. No clock is asked: a refusal must not depend on the
 // machine, and processor time jumps where machines are shared.
-constexpr double steps_per_allocation = 100;
+constexpr double steps_per_allocation = 120;
 
 std::atomic<bool> active = false, is_refused = false;
 std::atomic<Size> base = 0, computing_base = 0;  // bytes granted before anything is read
