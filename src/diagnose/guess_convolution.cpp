@@ -156,26 +156,49 @@ void guess_kernel(Guesses& guesses, std::size_t node, const Conv& conv) {
 
 namespace {
 
-// The kernels agree up to a factor per output channel, and all factors lie on one side of 1, near it: what a batch norm
-// with another epsilon leaves when it is folded into both.
-bool is_scaled_alike(const Tensor& a, const Tensor& b) {
+// The factor of each output channel by which the kernels agree, where all lie on one side of 1, near it. 0: of a channel
+// of zeros, which tells none.
+std::optional<std::vector<double>> factors_between(const Tensor& a, const Tensor& b) {
   const auto x = a.doubles(), y = b.doubles();
   const auto rows = static_cast<std::size_t>(a.shape()[0]);
-  if (a.shape() != b.shape() || rows < 3 || x.size() <= rows) return false;
+  if (a.shape() != b.shape() || rows < 3 || x.size() <= rows) return std::nullopt;
   const std::size_t inner = x.size() / rows;
   bool below = true, above = true;
+  std::vector<double> factors;
   for (std::size_t row = 0; row < rows; ++row) {
     double products = 0, squares = 0, largest = 0;
     for (std::size_t i = row * inner; i < (row + 1) * inner; ++i)
       products += x[i] * y[i], squares += x[i] * x[i], largest = std::max(largest, std::abs(y[i]));
+    factors.push_back(squares == 0 ? 0 : products / squares);
     if (squares == 0) continue;
-    const double factor = products / squares;
     for (std::size_t i = row * inner; i < (row + 1) * inner; ++i)
-      if (std::abs(y[i] - factor * x[i]) > 4e-7 * largest) return false;
-    below = below && factor < 1 && factor > 0.5;
-    above = above && factor > 1 && factor < 2;
+      if (std::abs(y[i] - factors[row] * x[i]) > 4e-7 * largest) return std::nullopt;
+    below = below && factors[row] < 1 && factors[row] > 0.5;
+    above = above && factors[row] > 1 && factors[row] < 2;
   }
-  return below || above;
+  if (!below && !above) return std::nullopt;
+  return factors;
+}
+
+// Whether they are what a batch norm with another epsilon leaves when it is folded into both kernels and biases. Its shift
+// takes no part, so that the biases are not multiplied alike; and one factor for all channels is one variance of all,
+// which is that of a norm that was never trained, 1.
+bool is_left_by_an_epsilon(const std::vector<double>& factors, const Tensor& bias_a, const Tensor& bias_b) {
+  constexpr double rounding = 1e-6;
+  const auto x = bias_a.doubles(), y = bias_b.doubles();
+  if (x.size() != factors.size() || y.size() != factors.size()) return false;
+  bool multiplied = true, is_one = true;
+  const double some = *std::ranges::max_element(factors);
+  for (std::size_t i = 0; i < factors.size(); ++i) {
+    if (factors[i] == 0) continue;
+    multiplied = multiplied && std::abs(y[i] - factors[i] * x[i]) <= rounding * std::abs(y[i]);
+    is_one = is_one && std::abs(factors[i] - some) <= rounding;
+  }
+  if (!is_one) return !multiplied;
+  return std::ranges::any_of(usual_epsilons, [&](double one) {
+    return std::ranges::any_of(
+        usual_epsilons, [&](double other) { return std::abs(std::sqrt((1 + one) / (1 + other)) - some) <= rounding; });
+  });
 }
 
 }  // namespace
@@ -238,7 +261,8 @@ void guess_weights(Guesses& guesses, std::size_t node, const std::vector<const N
     both(now, cause, says);
     // A norm that was folded in has left its factor on the bias as well.
     const Tensor* added = constant_of(scene.b, *other, 2);
-    if (is_scaled_alike(*kernel, now) && added && bias && !same_bytes(*added, *bias))
+    const auto factors = factors_between(*kernel, now);
+    if (factors && added && bias && !same_bytes(*added, *bias) && is_left_by_an_epsilon(*factors, *bias, *added))
       guesses.add("bn_eps", about, "another epsilon in the norm that was folded into the kernel",
                   with_constant(with_constant(scene.a, node, 1, now), node, 2, *added));
     // Where b holds the norm behind folded in, its numbers stand for both.

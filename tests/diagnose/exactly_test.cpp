@@ -189,6 +189,29 @@ TEST(SameExactly, AFoldedNormWithAnotherEpsilonMovesAllNumbersToOneSide) {
   EXPECT_EQ(found.findings[0].fix.torch, "nn.BatchNorm2d(4, eps=0.001, momentum=0.01)");
 }
 
+// A factor on the kernel and the bias is no norm's epsilon: its shift would not be multiplied.
+TEST(SameExactly, AKernelAndABiasMultipliedAlikeAreNoEpsilon) {
+  const Graph a = exactly_parsed(
+      "input x float32[1,3,5,6]\nconst k float32[4,3,3,3] = seed 1\nconst c float32[4] = seed 2\n"
+      "y = conv(x, k, c) windows=3,3 paddings=0:0,0:0\noutput y\n");
+  const auto times = [](const Graph& graph, const std::vector<float>& factors) {
+    const auto multiply = [&](auto& n) {
+      for (std::size_t i = 0; i < n.size(); ++i) n[i] *= factors[i * factors.size() / n.size()];
+    };
+    return with(with(graph, "k", multiply), "c", multiply);
+  };
+  for (const std::vector<float>& factors : {std::vector(4, 1.01F), {1.01F, 1.02F, 1.015F, 1.005F}}) {
+    const Diagnosis found = diagnosed(a, times(a, factors));
+    ASSERT_EQ(found.findings.size(), 1);
+    EXPECT_EQ(found.findings[0].cause, "weights_differ");
+  }
+  const Diagnosis found = diagnosed(a, with(times(a, {1.01F, 1.02F, 1.015F, 1.005F}), "c", [](auto& n) {
+                                      for (std::size_t i = 0; i < 4; ++i) n[i] += 0.01F;
+                                    }));
+  ASSERT_EQ(found.findings.size(), 1);
+  EXPECT_EQ(found.findings[0].cause, "bn_eps");
+}
+
 // A bias taken off in the norm's mean instead of added in the layer.
 TEST(SameExactly, ABiasMayMoveIntoTheMeanOfTheNormBehindIt) {
   const Graph a = exactly_parsed(
