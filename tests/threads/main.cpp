@@ -1,4 +1,5 @@
 // Many threads at once ask everything of the library: the same models, budgets and kernels, and work that is cancelled meanwhile.
+// Networks with every kernel of the native runtime first give the same bits on 1 to 64 threads.
 // `make tsan` runs it under the thread sanitizer. threads [TURNS]: exit code 1 where an answer is another than that of one thread.
 #include "convoy/cancellation.h"
 #include "convoy/granting.h"
@@ -23,10 +24,45 @@ using convoy::Tensor;
 
 const char* const digits = "examples/digits.keras";
 
-Tensor pictures(convoy::Size count) {
-  std::vector<float> numbers(static_cast<std::size_t>(count * 64));
-  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i * 37 % 101) / 101;
-  return Tensor::of({count, 8, 8, 1}, numbers);
+Tensor filled(convoy::Sizes shape) {
+  std::size_t count = 1;
+  for (const convoy::Size size : shape) count *= static_cast<std::size_t>(size);
+  std::vector<float> numbers(count);
+  for (std::size_t i = 0; i < count; ++i) numbers[i] = static_cast<float>(i * 37 % 101) / 101;
+  return Tensor::of(std::move(shape), numbers);
+}
+
+Tensor pictures(convoy::Size count) { return filled({count, 8, 8, 1}); }
+
+// One class of networks.py and what it answers, by Winograd and without.
+struct Network {
+  std::string name;
+  convoy::Model model;
+  Tensor input, answer, direct_answer;
+
+  bool answers_with(int threads, bool direct) const {
+    const auto y = model.run(std::vector{input}, {.threads = threads, .direct = direct});
+    return y && same_bytes(y->front(), direct ? direct_answer : answer);
+  }
+};
+
+convoy::Result<std::vector<Network>> networks() {
+  const std::pair<std::string, convoy::Sizes> all[] = {
+      {"Image", {1, 3, 48, 40}}, {"Attention", {2, 50, 48}}, {"Volume", {1, 1, 8, 24, 20}}, {"Sound", {2, 1, 200}}};
+  std::vector<Network> made;
+  for (const auto& [name, shape] : all) {
+    auto model = convoy::load("tests/threads/networks.py:" + name,
+                              {.shapes = {{"", convoy::ModelShape(shape.begin(), shape.end())}}});
+    if (!model) return std::unexpected(model.error());
+    Network one{name, *model, filled(shape), {}, {}};
+    for (const bool direct : {false, true}) {
+      auto y = one.model.run(std::vector{one.input}, {.threads = 1, .direct = direct});
+      if (!y) return std::unexpected(y.error());
+      (direct ? one.direct_answer : one.answer) = y->front();
+    }
+    made.push_back(std::move(one));
+  }
+  return made;
 }
 
 // What one thread was given, for others to be held to.
@@ -34,6 +70,7 @@ struct Wanted {
   convoy::Model model;
   std::vector<Tensor> answers;  // for 1, 2, ... pictures
   std::string summary, padding, function;
+  std::vector<Network> networks;
 };
 
 constexpr convoy::Size batches = 4;
@@ -53,7 +90,9 @@ std::string padding_said() {
 convoy::Result<Wanted> wanted_of_one() {
   auto model = convoy::load(digits, convoy::ReadOptions{});
   if (!model) return std::unexpected(model.error());
-  Wanted wanted{*model, {}, model->summary_text(), padding_said(), bytes_of_function()};
+  auto all = networks();
+  if (!all) return std::unexpected(all.error());
+  Wanted wanted{*model, {}, model->summary_text(), padding_said(), bytes_of_function(), *std::move(all)};
   for (convoy::Size n = 1; n <= batches; ++n) {
     auto y = model->run(std::vector{pictures(n)});
     if (!y) return std::unexpected(y.error());
@@ -68,10 +107,11 @@ class Turns {
 
   // Each thread begins with another of these, so that all are asked side by side. False: something was not as it should be.
   bool take(int turn) {
-    const std::function<bool()> all[] = {
-        [&] { return runs(turn); },          [&] { return reads(); },     [&] { return ports(turn); },
-        [&] { return compares(); },          [&] { return says(); },      [&] { return is_cancelled(); },
-        [&] { return is_granted_little(); }, [&] { return is_watched(); }};
+    const std::function<bool()> all[] = {[&] { return runs(turn); },     [&] { return reads(); },
+                                         [&] { return ports(turn); },    [&] { return compares(); },
+                                         [&] { return says(); },         [&] { return is_cancelled(); },
+                                         [&] { return computes(turn); }, [&] { return is_granted_little(); },
+                                         [&] { return is_watched(); }};
     return all[static_cast<std::size_t>(turn + thread_) % std::size(all)]();
   }
 
@@ -80,6 +120,10 @@ class Turns {
     const convoy::Size n = 1 + (turn * 5 + thread_) % batches;
     const auto y = wanted_.model.run(std::vector{pictures(n)}, {.threads = 1 + thread_ % 3, .direct = false});
     return y && same_bytes(y->front(), wanted_.answers[static_cast<std::size_t>(n - 1)]);
+  }
+  bool computes(int turn) const {
+    const Network& network = wanted_.networks[static_cast<std::size_t>(turn + thread_) % wanted_.networks.size()];
+    return network.answers_with(1 + (turn + thread_) % 3, turn % 2 == 0);
   }
   bool reads() const {
     const auto model = convoy::load(digits, convoy::ReadOptions{});
@@ -132,6 +176,13 @@ int main(int argc, char** argv) {
   const auto wanted = wanted_of_one();
   if (!wanted) return std::puts(message(wanted.error()).c_str()), 1;
   std::atomic<int> wrong{0};
+  for (const Network& network : wanted->networks)
+    for (int more = 2; more <= 64; more = more < 8 ? more + 1 : 2 * more)
+      for (const bool direct : {false, true})
+        if (!network.answers_with(more, direct)) {
+          std::printf("%s: %d threads give other bits than one\n", network.name.c_str(), more);
+          ++wrong;
+        }
   std::vector<std::thread> threads;
   for (int thread = 0; thread < count; ++thread)
     threads.emplace_back([&, thread] {
