@@ -178,6 +178,18 @@ class VisionTransformer(nn.Module):
         return self.head(self.norm(x).mean(1))
 
 
+class Cells(nn.Module):
+    """Two layers that walk along time, and a class for each step."""
+
+    def __init__(self, kind: type, features: int, units: int, ways: int) -> None:
+        super().__init__()
+        self.cells = kind(features, units, 2, batch_first=True, bidirectional=ways == 2)
+        self.head = nn.Linear(units * ways, 40)
+
+    def forward(self, x):
+        return self.head(self.cells(x)[0])
+
+
 NETWORKS = {
     "superresolution": (SuperResolution, (1, 3, 64, 64)),
     "wavenet": (WaveNet, (1, 1, 2048)),
@@ -187,6 +199,8 @@ NETWORKS = {
     "deeplab": (DeepLab, (1, 3, 256, 256)),
     "volumes": (volumes, (1, 1, 32, 48, 40)),
     "vit": (VisionTransformer, (1, 3, 224, 224)),
+    "lstm": (lambda: Cells(nn.LSTM, 80, 256, 2), (1, 200, 80)),
+    "gru": (lambda: Cells(nn.GRU, 40, 128, 1), (1, 300, 40)),
 }
 
 

@@ -413,19 +413,19 @@ void Convolution<T>::run_rows(const Block& block, const Rows& rows, const Finish
   call.pieces = phase.pieces.data(), call.piece_count = static_cast<Size>(phase.pieces.size());
   call.row_step = tile_rows_;
   call.is_held = finish.is_held, call.low = finish.low, call.high = finish.high;
-  constexpr Size together = Kernels<T>::row_panels;
+  call.is_near = weights_are_near_;
   for (Size panel = block.first_panel; panel < block.last_panel; ++panel) {
     const Size columns = width_of(panel);
-    const bool is_row =
-        block.count == 1 && panel + together <= block.last_panel && shape_.outputs >= (panel + together) * 2 * lanes;
+    const Size full = std::min(block.last_panel, shape_.outputs / (2 * lanes)) - panel;
+    const Size together = block.count == 1 ? std::min(full, Kernels<T>::row_panels) : 1;
     call.offset = panel * 2 * lanes;
     call.columns = std::min(columns, shape_.outputs - call.offset);
     call.weights = weights_.data() + weights_of(block.phase, block.group, panel);
     call.bias = bias_.data() + block.group * width_ + call.offset;
-    if (is_row) {
+    if (together > 1) {
       call.rows = rows.x, call.ranges = rows.ranges, call.y = rows.y, call.residual = rows.residual;
       call.columns = together * 2 * lanes;
-      kernels_->row(call, phase.depth * 2 * lanes);
+      kernels_->row(call, together, phase.depth * 2 * lanes);
       panel += together - 1;
       continue;
     }

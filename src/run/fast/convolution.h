@@ -65,6 +65,8 @@ class Convolution {
   const Depthwise<T>* depthwise() const { return depthwise_.get(); }  // null: another one
   // For many runs: where everything is read is found once.
   void keep_tables();
+  // For runs that follow at once: the weights are in the cache.
+  void keep_near() { weights_are_near_ = true; }
 
  private:
   class Reader;
@@ -103,7 +105,7 @@ class Convolution {
       neighbours_;  // of several outputs at once, for numbers that are finite: others times zero are not zero
   Size panels_ = 1, width_ = 1, tile_rows_ = 1;  // width: of all panels
   Size cells_ = 1, positions_ = 1;
-  bool is_pointwise_ = false, is_finite_ = true;
+  bool is_pointwise_ = false, is_finite_ = true, weights_are_near_ = false;
   std::vector<Size> phase_starts_;  // of each phase's packed weights
   Aligned<T> weights_, bias_;
   std::vector<T> zeros_;  // as long as the longest segment

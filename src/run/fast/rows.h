@@ -49,6 +49,23 @@ struct PoolCall {
   float divisor = 1;
 };
 
+enum class Cell : unsigned char { Lstm, GruReset, Gru, Simple };
+
+// One step of one sample of a recurrent cell (ops/recurrent.h): what its gates are given by the input and by the state, each with
+// its bias, and the state, which is replaced.
+struct CellCall {
+  Cell cell = Cell::Lstm;
+  MapCall activation, gate;
+  Size units = 0;
+  const float *x = nullptr, *inner = nullptr;  // [gates][units]
+  float *state = nullptr, *memory = nullptr;  // memory: an LSTM's c
+  const float* peepholes = nullptr;  // [3][units]; null: none
+  Size r = 0;  // which gate of a GRU resets, 0 or 1
+  // Where GruReset puts the state that it resets; the product with that is then the candidate's part of `inner`. Null: the reset
+  // gate is applied behind the product.
+  float* reset = nullptr;
+};
+
 struct RowKernels {
   // y may be x.
   void (*map)(const MapCall& call, const float* x, float* y, Size count) = nullptr;
@@ -62,6 +79,7 @@ struct RowKernels {
   void (*norm)(const float* x, float* y, Size count, const float* gamma, const float* beta, float epsilon) = nullptr;
   // y = exp(x - most) / sum of them, of one row
   void (*softmax)(const float* x, float* y, Size count) = nullptr;
+  void (*cell)(const CellCall& call) = nullptr;
 };
 
 const RowKernels& row_kernels();

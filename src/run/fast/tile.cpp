@@ -200,9 +200,8 @@ void any_tile(const TileCall<T>& call, Size rows, Size width) {
 }
 
 // Every sum is made as by a tile.
-template <class T>
-void row_of_panels(const TileCall<T>& call, Size panel_step) {
-  constexpr int P = static_cast<int>(Kernels<T>::row_panels);
+template <class T, int P, bool asks>
+void row_of(const TileCall<T>& call, Size panel_step) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   const Size lanes = static_cast<Size>(hn::Lanes(d));
@@ -221,8 +220,10 @@ void row_of_panels(const TileCall<T>& call, Size panel_step) {
       const V x = hn::Set(d, row[k - range.first]);
 #pragma GCC unroll 8
       for (int p = 0; p < P; ++p) {
-        __builtin_prefetch(w + p * panel_step + ahead_in_row * 2 * lanes);
-        __builtin_prefetch(w + p * panel_step + ahead_in_row * 2 * lanes + lanes);
+        if constexpr (asks) {
+          __builtin_prefetch(w + p * panel_step + ahead_in_row * 2 * lanes);
+          __builtin_prefetch(w + p * panel_step + ahead_in_row * 2 * lanes + lanes);
+        }
         sums[p][0] = hn::MulAdd(x, hn::LoadU(d, w + p * panel_step), sums[p][0]);
         sums[p][1] = hn::MulAdd(x, hn::LoadU(d, w + p * panel_step + lanes), sums[p][1]);
       }
@@ -242,6 +243,14 @@ void row_of_panels(const TileCall<T>& call, Size panel_step) {
       const V sum = has_total ? hn::Add(totals[p][n], sums[p][n]) : sums[p][n];
       put_all<1>(call, d, (2 * p + n) * lanes, 1, &sum);
     }
+}
+
+template <class T, int P = static_cast<int>(Kernels<T>::row_panels)>
+void row_of_panels(const TileCall<T>& call, Size panels, Size panel_step) {
+  if constexpr (P > 2)
+    if (panels < P) return row_of_panels<T, P - 1>(call, panels, panel_step);
+  if (call.is_near) row_of<T, P, false>(call, panel_step);
+  else row_of<T, P, true>(call, panel_step);
 }
 
 // Whole vectors of two to four rows, whose numbers then lie side by side. How many columns that were.

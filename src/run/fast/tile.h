@@ -32,6 +32,7 @@ struct TileCall {
   Size columns = 0;  // of the panel that there are
   bool is_held = false;
   T low = 0, high = 0;
+  bool is_near = false;  // the weights were read just before, and need not be asked for
 };
 
 // Outputs side by side of a convolution with one input channel per output, all of whose taps are inside.
@@ -60,9 +61,9 @@ struct Kernels {
   Size narrowest = 1;
   Size tile_rows[2] = {1, 1};  // most rows of a tile, for panels of at most one vector and of more
   void (*tile)(const TileCall<T>& call, Size rows, Size width) = nullptr;
-  // One row times so many full panels, which lie `panel_step` numbers apart: several streams of weights at once.
+  // One row times two to so many full panels, which lie `panel_step` numbers apart: several streams of weights at once.
   static constexpr Size row_panels = 4;
-  void (*row)(const TileCall<T>& call, Size panel_step) = nullptr;
+  void (*row)(const TileCall<T>& call, Size panels, Size panel_step) = nullptr;
   void (*depthwise)(const DepthwiseCall<T>& call) = nullptr;
   // [rows, columns] -> [columns, rows], with steps from row to row.
   void (*transpose)(const T* from, Size rows, Size columns, Size from_step, T* to, Size to_step) = nullptr;

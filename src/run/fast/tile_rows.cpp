@@ -19,6 +19,9 @@ namespace convoy::fast::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+// In the other file that is compiled per instruction set.
+void cell(const CellCall& call);
+
 // exp(x) within 1 ulp: 2^n * exp(r), |r| <= ln(2) / 2, with the polynomial of Cephes; 2^n in two factors, so that it reaches
 // denormals and infinity.
 template <class D, class V = hn::Vec<D>>
@@ -388,7 +391,7 @@ void softmax(const float* x, float* y, Size count) {
   for (; i < count; ++i) y[i] = static_cast<float>(static_cast<double>(y[i]) / total);
 }
 
-RowKernels row_kernels_here() { return {map, pair, pool, sum, mix, norm, softmax}; }
+RowKernels row_kernels_here() { return {map, pair, pool, sum, mix, norm, softmax, cell}; }
 
 }  // namespace convoy::fast::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -27,10 +27,6 @@ std::vector<float> floats_of(const std::optional<Tensor>& tensor) {
 bool all_finite(std::span<const float> values) {
   return fast::all_finite(values.data(), static_cast<Size>(values.size()));
 }
-bool all_finite(const Tensor& tensor) {
-  if (tensor.dtype() != DType::F32) return all_finite(tensor.floats());
-  return fast::all_finite(reinterpret_cast<const fast::LooseFloat*>(tensor.bytes().data()), tensor.count());
-}
 
 std::string text_of(const fast::MapCall& map) {
   switch (map.map) {
@@ -53,7 +49,23 @@ std::string text_of(const fast::MapCall& map) {
   return "";
 }
 
+// Whether axes are moved past none but those of length 1: the numbers stay where they are.
+bool keeps_order(const Sizes& shape, const Sizes& permutation) {
+  Size last = -1;
+  for (const Size axis : permutation) {
+    if (shape[static_cast<std::size_t>(axis)] == 1) continue;
+    if (axis < last) return false;
+    last = axis;
+  }
+  return true;
+}
+
 }  // namespace
+
+bool all_finite(const Tensor& tensor) {
+  if (tensor.dtype() != DType::F32) return all_finite(tensor.floats());
+  return fast::all_finite(reinterpret_cast<const fast::LooseFloat*>(tensor.bytes().data()), tensor.count());
+}
 
 bool Builder::is_real(ValueId v) const { return is_floating(graph_[v].type.dtype); }
 
@@ -616,10 +628,10 @@ bool Builder::try_concat(const Node& node) {
   for (const ValueId v : node.inputs)
     any_last = any_last || (!graph_[v].constant && usual_layout(v) == Layout::ChannelsLast);
   Layout layout = Layout::AsIs;
-  if (concat->axis == 1 && rank > 2 && (any_last || concat->axis != rank - 1)) layout = Layout::ChannelsLast;
-  else if (concat->axis != rank - 1) return false;
+  if (concat->axis == 1 && rank > 2 && any_last) layout = Layout::ChannelsLast;
   for (const ValueId v : node.inputs)
     if (!is_real(v) || *checked_count(shape_of(v)) == 0) return false;
+  if (layout == Layout::AsIs && concat->axis != rank - 1) return concat_rows(node, concat->axis);
   std::vector<PlaceId> parts;
   for (const ValueId v : node.inputs) parts.push_back(need(v, layout));
   const PlaceId whole = make(node.outputs[0], layout);
@@ -642,12 +654,42 @@ bool Builder::try_concat(const Node& node) {
   return true;
 }
 
+// Along an axis before the last: all that lies behind it is one row of channels.
+bool Builder::concat_rows(const Node& node, Size axis) {
+  const ValueId y = node.outputs[0];
+  const auto rows_of = [&](ValueId v) -> Sizes {
+    const Sizes shape = shape_of(v);
+    Size rows = 1;
+    for (Size i = 0; i < axis; ++i) rows *= shape[static_cast<std::size_t>(i)];
+    return {rows, *checked_count(shape) / rows};
+  };
+  Place all;
+  all.shape = rows_of(y), all.is_fixed = true;
+  const PlaceId whole = places_.add(std::move(all));
+  Size first = 0;
+  for (const ValueId v : node.inputs) {
+    const PlaceId x = view(dense(need(v, Layout::AsIs), node.layer), rows_of(v));
+    Place part;
+    part.shape = places_[x].shape, part.parent = whole, part.is_part = true, part.first_channel = first;
+    first += part.channels();
+    auto& step = add<Move>(node, "copy a part");
+    step.x = x, step.y = places_.add(std::move(part));
+    step.reads = {step.x}, step.writes = {step.y};
+  }
+  set(y, Layout::AsIs, view(whole, shape_of(y)));
+  return true;
+}
+
 // The same numbers under another shape.
 bool Builder::try_view(const Node& node) {
   if (node.inputs.empty() || !node.inputs[0] || !is_real(node.inputs[0])) return false;
   const ValueId x = node.inputs[0], y = node.outputs[0];
   if (node.outputs.size() != 1 || *checked_count(shape_of(x)) == 0) return false;
   if (const auto* transpose = std::get_if<Transpose>(&node.op)) {
+    if (usual_layout(x) == Layout::AsIs && keeps_order(shape_of(x), transpose->permutation)) {
+      set(y, Layout::AsIs, view(dense(need(x, Layout::AsIs), node.layer), shape_of(y)));
+      return true;
+    }
     const auto space = static_cast<Size>(transpose->permutation.size()) - 2;
     if (space < 1) return false;
     const bool to_last = transpose->permutation == to_channels_last(space);
@@ -752,8 +794,8 @@ Status Builder::build_node(const Node& node) {
   }
   const bool done = try_convolution(node) || try_product(node) || try_map(node) || try_pair(node) || try_norm(node) ||
                     try_pool(node) || try_mean(node) || try_softmax(node) || try_resize(node) || try_layer_norm(node) ||
-                    try_pair_products(node) || try_concat(node) || try_slice(node) || try_view(node) ||
-                    try_permute(node) || try_split(node);
+                    try_pair_products(node) || try_recurrent(node) || try_concat(node) || try_slice(node) ||
+                    try_view(node) || try_permute(node) || try_split(node);
   if (!done)
     if (auto s = plain_node(node); !s) return s;
   for (const ValueId v : node.inputs)

@@ -7,6 +7,9 @@
 
 namespace convoy::plan {
 
+// Kernels that hold an infinity or what is no number are left to the plain ones.
+bool all_finite(const Tensor& tensor);
+
 class Builder {
  public:
   Builder(const Graph& graph, bool winograd) : graph_(graph), winograd_(winograd) {}
@@ -51,10 +54,14 @@ class Builder {
   bool try_pool(const Node& node);
   bool try_mean(const Node& node);
   bool try_concat(const Node& node);
+  bool concat_rows(const Node& node, Size axis);
   bool try_softmax(const Node& node);
   bool try_resize(const Node& node);
   bool try_layer_norm(const Node& node);
   bool try_pair_products(const Node& node);
+  bool try_recurrent(const Node& node);
+  template <class O>
+  bool recurrent(const Node& node, const O& op, fast::Cell cell);
   // Channels of a value without a copy.
   bool try_slice(const Node& node);
   // Zeros around a value that one convolution alone reads: it pads by itself.
