@@ -107,6 +107,8 @@ constexpr std::array table{
     Cause{"weights_rounded_twice", "has weights that were rounded to steps again"},
     Cause{"cast_missing", "does not round to half precision"},
     Cause{"cast_extra", "rounds to half precision where nothing is rounded"},
+    Cause{"whole_rounded", "carries whole numbers in float32, which holds 24 bits of them"},
+    Cause{"whole_not_rounded", "keeps whole numbers as they are that a carries in float32"},
     Cause{"layer_missing", "lacks the layer"},
     Cause{"layer_extra", "has a layer where there is none"},
     Cause{"weights_differ", "has other weights"},

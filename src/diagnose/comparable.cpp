@@ -5,10 +5,12 @@
 #include "diagnose/rules.h"
 #include "passes/passes.h"
 #include "passes/rewrites.h"
+#include "prove/bound.h"
 #include "prove/prove.h"
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -191,11 +193,26 @@ void name_wrappers(Graph& graph) {
   }
 }
 
+namespace {
+
+// Beyond x = 16, log(1 + exp(x)) is x in float32: a limit there, which keeps the exponential from overflowing, changes nothing
+// that the model can tell.
+void drop_silent_thresholds(Graph& graph) {
+  for (Node& node : graph.nodes) {
+    auto* op = std::get_if<Softplus>(&node.op);
+    if (!op || !op->threshold || graph[node.outputs[0]].type.dtype == DType::F64) continue;
+    if (std::exp(-*op->threshold) <= unit_rounding / 2 * *op->threshold) op->threshold.reset();
+  }
+}
+
+}  // namespace
+
 Result<Graph> comparable(const Graph& graph) { return comparable(graph, interface_of(graph, Order::ChannelsFirst)); }
 
 Result<Graph> comparable(const Graph& graph, const Interface& outside) {
   Graph result = graph;
   name_wrappers(result);
+  drop_silent_thresholds(result);
   name_origins(result);
   Target form{Framework::Torch, 0, passes};
   form.interface = outside;

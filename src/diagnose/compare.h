@@ -112,6 +112,7 @@ class Comparison {
   bool leave_out_more(std::set<std::size_t>& left_out, std::size_t failing);
   void look_up_bounds();
   void compare_weights(std::size_t match);
+  void compare_whole_numbers(std::size_t match);
   bool is_exactly_same(std::size_t match);
   bool join(std::size_t match);
   bool join_over(std::size_t match);

@@ -250,7 +250,8 @@ void Comparison::compare_weights(std::size_t i) {
 bool Comparison::is_exactly_same(std::size_t i) {
   State& state = states_[i];
   if (state.is_identical) return true;
-  if (!agrees_everywhere(i)) return false;
+  compare_whole_numbers(i);
+  if (!state.gap.same || !agrees_everywhere(i)) return false;
   const Match& match = alignment_.matches[i];
   if (state.weights.different > 0) blame_weights(i);
   else if (state.is_rounded)

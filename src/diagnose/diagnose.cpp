@@ -42,6 +42,7 @@ void run_freely(const Sized& at, const Alignment& alignment, Diagnosis& into, in
     inputs_b.push_back(arranged(at.inputs[i], {}, sizes_of(at.b[at.b.inputs[i]].type.shape).value_or(Sizes{})));
   const auto a = run(at.a, at.inputs, options), b = run(at.b, inputs_b, options);
   if (!a || !b) return;
+  into.outputs_agree = true;
   for (const Match& match : alignment.matches) {
     if (match.how != How::Output) continue;
     const Tensor& theirs = b->at(match.b);
@@ -49,10 +50,14 @@ void run_freely(const Sized& at, const Alignment& alignment, Diagnosis& into, in
     const auto x = ours.doubles(), y = theirs.doubles();
     if (!have_same_sizes(a->at(match.a).shape(), theirs.shape()))
       into.outputs_largest = std::numeric_limits<double>::infinity();
+    double largest = 0, scale = 0;
     for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i) {
-      into.outputs_largest = std::max(into.outputs_largest, std::abs(x[i] - y[i]));
-      into.outputs_scale = std::max(into.outputs_scale, std::abs(x[i]));
+      largest = std::max(largest, std::abs(x[i] - y[i]));
+      scale = std::max(scale, std::abs(x[i]));
     }
+    into.outputs_largest = std::max(into.outputs_largest, largest);
+    into.outputs_scale = std::max(into.outputs_scale, scale);
+    if (largest > (is_floating(theirs.dtype()) ? 0x1p-20 * scale : 0)) into.outputs_agree = false;
   }
 }
 
@@ -427,6 +432,7 @@ class Trials {
     quick.weighted_a = result_.weighted_a, quick.weighted_b = result_.weighted_b;
     quick.unsaid = unsaid_, quick.outside = result_.outside;
     quick.outputs_largest = result_.outputs_largest, quick.outputs_scale = result_.outputs_scale;
+    quick.outputs_agree = result_.outputs_agree;
     result_ = std::move(quick);
     is_all_turned_ = true;
     return true;

@@ -110,6 +110,7 @@ struct Diagnosis {
   std::vector<std::string> outside;  // and each that does not lie in b as it does in a: a sentence
   double outputs_largest = 0;  // of the outputs, run freely
   double outputs_scale = 0;  // the largest magnitude of a's
+  bool outputs_agree = false;  // each to within a millionth of its own largest, whole numbers to the last bit
 };
 
 // Fails: a model that cannot be run, or inputs that cannot be brought together.

@@ -145,7 +145,7 @@ std::string diff_text(const Diagnosis& d, const DiffNames& names) {
     text += fmt::format("\noutputs differ by up to {} of {}\n", short_number(d.outputs_largest),
                         short_number(d.outputs_scale));
   // Scales or channels that one layer gains and the next one loses are other weights and the same model.
-  if (!d.same && d.outputs_largest <= 0x1p-20 * d.outputs_scale)
+  if (!d.same && d.outputs_agree && std::isfinite(d.outputs_largest))
     text += "the outputs agree all the same: what differs inside cancels there, or shows with other inputs\n";
   if (d.same) return text + "\nsame: no stretch differs by more than rounding explains\n" + scope_text(d);
   for (const Finding& f : d.findings) text += finding_text(f);

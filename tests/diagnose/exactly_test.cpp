@@ -212,6 +212,45 @@ TEST(SameExactly, AKernelAndABiasMultipliedAlikeAreNoEpsilon) {
   EXPECT_EQ(found.findings[0].cause, "bn_eps");
 }
 
+// PyTorch's softplus is x itself beyond 20, where the exponential says the same in float32; beyond 10 it does not.
+TEST(SameExactly, ALimitBeyondFloat32sDigitsIsNone) {
+  const auto model = [](const std::string& step) {
+    return exactly_parsed("input x float32[2,5,6]\ny = " + step + "\noutput y\n");
+  };
+  const Graph exact = model("unary(x) function=softplus");
+  EXPECT_TRUE(diagnosed(exact, model("softplus(x) threshold=20")).same);
+  EXPECT_TRUE(diagnosed(model("softplus(x) beta=2 threshold=20"), model("softplus(x) beta=2")).same);
+  EXPECT_FALSE(diagnosed(exact, model("softplus(x) threshold=10")).same);
+}
+
+// Whole numbers that are carried in float32 on the way are others beyond 2^24, however little that is of their size.
+TEST(SameExactly, WholeNumbersInFloat32AreNoRounding) {
+  const auto model = [](int number, bool carried) {
+    const std::string begin =
+        "input x float32[2,5,6]\nconst s float32[] = 1000\nu = binary(x, s) function=multiply\n"
+        "v = cast(u) to=int32\n";
+    const std::string n = std::to_string(number);
+    return exactly_parsed(begin +
+                          (carried
+                               ? "const n float32[] = " + n + "\nf = cast(v)\nw = binary(f, n)\ny = cast(w) to=int32\n"
+                               : "const n int32[] = " + n + "\ny = binary(v, n)\n") +
+                          "output y\n");
+  };
+  const Diagnosis found = diagnosed(model(16777220, false), model(16777220, true));
+  ASSERT_EQ(found.findings.size(), 1);
+  EXPECT_EQ(found.findings[0].cause, "whole_rounded");
+  EXPECT_TRUE(found.findings[0].certain);
+  EXPECT_FALSE(found.outputs_agree);
+  const Diagnosis back = diagnosed(model(16777220, true), model(16777220, false));
+  ASSERT_EQ(back.findings.size(), 1);
+  EXPECT_EQ(back.findings[0].cause, "whole_not_rounded");
+  // Small ones are the same, and what was not asked is said.
+  const Diagnosis small = diagnosed(model(3, false), model(3, true));
+  EXPECT_TRUE(small.same);
+  EXPECT_EQ(small.scope.not_reached, std::vector<std::string>{"whole numbers beyond 2^24 at 'f'"});
+  EXPECT_TRUE(diagnosed(model(16777220, true), model(16777220, true)).same);
+}
+
 // A bias taken off in the norm's mean instead of added in the layer.
 TEST(SameExactly, ABiasMayMoveIntoTheMeanOfTheNormBehindIt) {
   const Graph a = exactly_parsed(
