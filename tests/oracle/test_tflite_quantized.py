@@ -247,6 +247,27 @@ def test_one_operator(op, dtype, tmp_path):
         np.testing.assert_allclose(got[0].astype(float), want[0].astype(float), 0, steps, err_msg=f"{op} {dtype} seed {seed}")
 
 
+@pytest.mark.parametrize("op", ["FULLY_CONNECTED", "CONV_2D"])
+@pytest.mark.parametrize("dtype", RANGES)
+def test_many_numbers_of_a_product(op, dtype, tmp_path):
+    """Where a sum is rounded twice shows in two of a thousand."""
+    draw = np.random.default_rng([7, *op.encode(), *dtype.encode()])
+    rows, c, o = 240, 48, 61
+    spread = {"int8": 1.5e-2, "uint8": 4e-2, "int16": 6e-5}[dtype]
+    x = activation(draw, dtype, (rows, c) if op == "FULLY_CONNECTED" else (4, 12, 5, c), spread)
+    k = weights(draw, dtype, (o, c) if op == "FULLY_CONNECTED" else (o, 1, 1, c), 0, dtype != "uint8")
+    y = activation(draw, dtype, (rows, o) if op == "FULLY_CONNECTED" else (4, 12, 5, o), {"int8": 0.11, "uint8": 0.6, "int16": 3e-4}[dtype])
+    options = ({"kind": "FullyConnectedOptions", "fusedActivationFunction": 0} if op == "FULLY_CONNECTED" else
+               {"kind": "Conv2DOptions", "padding": 1, "strideH": 1, "strideW": 1, "fusedActivationFunction": 0})
+    path = tmp_path / "m.tflite"
+    written(path, op, options, [x, k, bias(draw, x, k, o)], [y])
+    numbers = [whole(draw, dtype, x.shape)]
+    want, got = answers(path, numbers)[0], ours(path, tmp_path, ["t0"], numbers, 1)[0]
+    least, most = RANGES[dtype]
+    assert np.mean((want > least) & (want < most)) > 0.5, "most of them are cut off"
+    np.testing.assert_array_equal(got, want)
+
+
 # What the interpreter has kernels for. The depthwise one of int16 takes the packed bytes for numbers, and what lies behind them.
 FOUR_BITS = [(op, dtype) for op in ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED") for dtype in ("float32", "int8", "int16")]
 FOUR_BITS.remove(("DEPTHWISE_CONV_2D", "int16"))

@@ -85,6 +85,13 @@ std::int32_t scaled(std::int64_t x, Multiplier by) {
   return static_cast<std::int32_t>(static_cast<std::int64_t>(product) >> shift);
 }
 
+std::int32_t scaled_once(std::int64_t x, Multiplier by) {
+  const int shift = std::clamp(31 - by.shift, 1, 62);
+  const auto product = static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(std::int64_t{by.significand}) +
+                       (std::uint64_t{1} << (shift - 1));
+  return static_cast<std::int32_t>(static_cast<std::int64_t>(product) >> shift);
+}
+
 std::int32_t exponential(std::int32_t x) {
   if (x == 0) return one;
   constexpr std::int32_t quarter = 1 << 24;

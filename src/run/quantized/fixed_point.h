@@ -16,6 +16,8 @@ Multiplier multiplier_of(double real);
 // x times the factor: of 32 bits rounded at the product and again at the shift, of 64 bits once, by the factor's upper 16 bits.
 std::int32_t scaled(std::int32_t x, Multiplier by);
 std::int32_t scaled(std::int64_t x, Multiplier by);
+// The same rounded once, by the whole factor, as dense layers are.
+std::int32_t scaled_once(std::int64_t x, Multiplier by);
 
 // The upper half of twice the product, rounded to nearest.
 std::int32_t high_product(std::int32_t a, std::int32_t b);

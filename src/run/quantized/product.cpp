@@ -72,15 +72,20 @@ std::vector<std::int64_t> bias_of(const QuantizedCall& call, Size outputs) {
   return std::vector<std::int64_t>(static_cast<std::size_t>(outputs), 0);
 }
 
+// TFLite's convolutions round twice, its dense layers once.
+enum class Rounds : std::uint8_t { Twice, Once };
+
 template <class Sum, class Whole>
-Tensor scaled_products(const Product& p, const QuantizedCall& call, const std::vector<Multiplier>& by) {
+Tensor scaled_products(const Product& p, const QuantizedCall& call, const std::vector<Multiplier>& by, Rounds rounds) {
   const Size all = p.all_outputs();
   const auto bias = bias_of(call, all);
   std::vector<std::int32_t> y(static_cast<std::size_t>(p.batch * p.walk.positions() * all));
   for_each_position<Sum>(p, call.threads, [&](Size, Size item, const std::vector<Sum>& sums) {
     std::int32_t* to = y.data() + item * all;
-    for (std::size_t o = 0; o < sums.size(); ++o)
-      to[o] = scaled(static_cast<Whole>(sums[o] + static_cast<Sum>(bias[o])), by[o]);
+    for (std::size_t o = 0; o < sums.size(); ++o) {
+      const auto sum = static_cast<Whole>(sums[o] + static_cast<Sum>(bias[o]));
+      to[o] = rounds == Rounds::Once ? scaled_once(sum, by[o]) : scaled(sum, by[o]);
+    }
   });
   return held_steps(call.result_shape(), y, call.output());
 }
@@ -160,11 +165,11 @@ Status check_product(const QuantizedCall& call, Size outputs) {
 }
 
 // 16-bit inputs are summed in 64 bits unless the bias has 32.
-Tensor whole_product(const Product& p, const QuantizedCall& call, bool rounds_product) {
+Tensor whole_product(const Product& p, const QuantizedCall& call, bool rounds_product, Rounds rounds) {
   const auto by = multipliers(call, p.all_outputs(), rounds_product);
   const bool wide = call.input().dtype == DType::I16 && !(call.has(2) && call.in[2].tensor->dtype() == DType::I32);
-  return wide ? scaled_products<std::uint64_t, std::int64_t>(p, call, by)
-              : scaled_products<std::uint32_t, std::int32_t>(p, call, by);
+  return wide ? scaled_products<std::uint64_t, std::int64_t>(p, call, by, rounds)
+              : scaled_products<std::uint32_t, std::int32_t>(p, call, by, rounds);
 }
 
 bool differ(const std::vector<float>& scales) {
@@ -179,7 +184,7 @@ Results convolved(Product p, const QuantizedCall& call) {
     return hybrid(std::move(p), call, per_channel, !per_channel);
   }
   p.x = steps_of(call.in[0]);
-  return one_result(whole_product(p, call, call.input().dtype == DType::U8));
+  return one_result(whole_product(p, call, call.input().dtype == DType::U8, Rounds::Twice));
 }
 
 }  // namespace
@@ -241,7 +246,7 @@ Results run(const Linear& op, const QuantizedCall& call) {
   const Quantization& weights = call.input(1);
   if (!call.in[0].quantization) return hybrid(std::move(p), call, weights.inputs_have_zero_points, true);
   p.x = steps_of(call.in[0]);
-  return one_result(whole_product(p, call, !weights.per_axis()));
+  return one_result(whole_product(p, call, !weights.per_axis(), Rounds::Once));
 }
 
 }  // namespace convoy::quantized
