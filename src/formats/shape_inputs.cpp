@@ -1,6 +1,7 @@
 // Computed shapes said by the value's own shape.
 #include "formats/shape_inputs.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -32,6 +33,25 @@ std::optional<Tensor> reshape_target(const Numbers& wanted, const Shaped& data) 
   }
   if (open > 1) return std::nullopt;
   return list(std::move(to));
+}
+
+std::optional<KeptAxes> reshape_keeping(const Numbers& wanted, const Shaped& data) {
+  const std::size_t before = data.shape.size(), after = wanted.all.size(), most = std::min(before, after);
+  const auto stays = [&](std::size_t from, std::size_t to) {
+    const Number& n = wanted.all[to];
+    return is_size(n, data, from) ||
+           (n.kind == Kind::Whole && data.shape[from].known() && n.whole > 0 && n.whole == *data.shape[from]);
+  };
+  std::size_t left = 0, right = 0;
+  while (left < most && stays(left, left)) ++left;
+  while (left + right < most && stays(before - 1 - right, after - 1 - right)) ++right;
+  KeptAxes kept{Sizes(after, 0), static_cast<Size>(left), static_cast<Size>(right)};
+  for (std::size_t i = left; i < after - right; ++i) {
+    const Number& n = wanted.all[i];
+    if (n.kind == Kind::Whole && n.whole == 0) return std::nullopt;
+    kept.to[i] = n.kind == Kind::Whole ? n.whole : -1;
+  }
+  return kept;
 }
 
 std::optional<Tensor> slice_ends(const Numbers& ends, const Numbers* axes, const Shaped& data) {

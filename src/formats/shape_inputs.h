@@ -16,6 +16,13 @@ struct Shaped {
 // Nothing: the wanted shape does not follow from the value's.
 // Reshape: 0 where a size is the one at the same place, -1 for one that is left.
 std::optional<Tensor> reshape_target(const Numbers& wanted, const Shaped& data);
+// Reshape where several sizes are free: so many axes on the left and on the right stay; `to` is 0 there, and -1 where a size
+// is not known between them.
+struct KeptAxes {
+  Sizes to;
+  Size left = 0, right = 0;
+};
+std::optional<KeptAxes> reshape_keeping(const Numbers& wanted, const Shaped& data);
 // Slice: the largest number where an end is the axis' own length. `axes`: none where all from the first.
 std::optional<Tensor> slice_ends(const Numbers& ends, const Numbers* axes, const Shaped& data);
 // Resize: factors where sizes are multiples of the ones there are.

@@ -3,14 +3,7 @@
 #include <numeric>
 
 namespace convoy {
-namespace {
 
-struct Place {
-  ValueId value;
-  Size axis = 0;
-};
-
-// The first value, inputs before all others, that has an axis of this size.
 std::optional<Place> owner_of(const Graph& graph, UnknownSizes& sizes, SizeId size) {
   for (std::size_t i = 0; i < graph.values.size(); ++i) {
     const ValueId value{static_cast<std::int32_t>(i)};
@@ -21,6 +14,8 @@ std::optional<Place> owner_of(const Graph& graph, UnknownSizes& sizes, SizeId si
   }
   return std::nullopt;
 }
+
+namespace {
 
 Result<ValueId> add(Graph& graph, UnknownSizes& sizes, Op op, std::vector<ValueId> inputs, const std::string& layer) {
   auto made = graph.add(std::move(op), std::move(inputs), layer, "Expand");

@@ -2,7 +2,16 @@
 #pragma once
 #include "formats/unknown_sizes.h"
 
+#include <optional>
+
 namespace convoy {
+
+// A value that has an axis of this size: the first, inputs before all others.
+struct Place {
+  ValueId value;
+  Size axis = 0;
+};
+std::optional<Place> owner_of(const Graph& graph, UnknownSizes& sizes, SizeId size);
 
 // x as Expand would make it: ranks aligned at the last axis, axes of size 1 repeated. `layer` names the nodes.
 // Fails: a size that is no value's own, an axis that is neither 1 nor as long as wanted.

@@ -2,9 +2,12 @@
 #include "formats/onnx/constants.h"
 
 #include "base/words.h"
+#include "formats/free_reshape.h"
 #include "formats/known_results.h"
 #include "formats/shortest.h"
 #include "ops/expect.h"
+
+#include <algorithm>
 
 namespace convoy::onnx {
 namespace {
@@ -34,6 +37,8 @@ Result<RowCall> row_call(const ModelNode& node, Size opset, std::size_t results)
   for (const Attribute& attribute : node.attributes) {
     if (!attribute.refers_to.empty())
       return fail(Fault::Unsupported, "attribute '" + attribute.name + "' refers to one of a function");
+    if (std::ranges::find(words_of_free_reshape, attribute.name) != words_of_free_reshape.end())
+      return fail(Fault::Unsupported, "attribute '" + attribute.name + "' is not understood");
     auto value = value_of(attribute);
     if (!value) return pass(value);
     call.attributes[attribute.name] = std::move(*value);

@@ -9,6 +9,7 @@
 #include "formats/onnx/model.h"
 #include "formats/onnx/oldest_operators.h"
 #include "formats/onnx/tensor.h"
+#include "formats/shape_inputs.h"
 #include "formats/unknown_sizes.h"
 
 #include <algorithm>
@@ -91,7 +92,9 @@ class ModelReader {
   Result<ValueId> value_of(const std::string& name, Known& known);
   // Shapes computed from unknown sizes, as the row can read them.
   void adapt(const ModelNode& node, const std::vector<Known*>& inputs, RowCall& call,
-             std::vector<std::optional<Tensor>>& instead);
+             std::vector<std::optional<Tensor>>& instead, TensorArguments& tensors);
+  void reshape_by_owners(const Numbers& shape, const Shaped& data, RowCall& call, std::optional<Tensor>& instead,
+                         TensorArguments& tensors);
   Status add_row(const ModelNode& node, const std::string& name, const std::vector<Known*>& inputs, Names& names);
 
   const Model& model_;

@@ -107,16 +107,47 @@ Result<ValueId> ModelReader::value_of(const std::string& name, Known& known) {
   return known.value;
 }
 
+// A shape with several sizes that are known only when the model runs: each is some value's own.
+void ModelReader::reshape_by_owners(const Numbers& shape, const Shaped& data, RowCall& call,
+                                    std::optional<Tensor>& instead, TensorArguments& tensors) {
+  auto kept = reshape_keeping(shape, data);
+  if (!kept) return;
+  Sizes from(kept->to.size(), 0);
+  TensorArguments likes;
+  for (std::size_t i = 0; i < kept->to.size(); ++i) {
+    if (kept->to[i] != -1) continue;
+    const Number& n = shape.all[i];
+    const auto owner = n.is_multiple(1) ? owner_of(graph_, sizes_, n.size) : std::nullopt;
+    if (!owner && std::ranges::count(kept->to, Size{-1}) > 1) return;
+    if (!owner) continue;
+    from[i] = owner->axis;
+    likes.emplace("like." + std::to_string(i), owner->value);
+  }
+  if (likes.size() > 1) {
+    tensors.merge(likes);
+    call.attributes["from"] = from;
+  }
+  call.attributes["kept"] = {kept->left, kept->right};
+  instead = Tensor::of({std::ssize(kept->to)}, std::vector<std::int64_t>(kept->to.begin(), kept->to.end()));
+}
+
 // Shapes computed from unknown sizes, as the row can read them.
 void ModelReader::adapt(const ModelNode& node, const std::vector<Known*>& inputs, RowCall& call,
-                        std::vector<std::optional<Tensor>>& instead) {
+                        std::vector<std::optional<Tensor>>& instead, TensorArguments& tensors) {
   if (inputs.empty() || !inputs[0] || !inputs[0]->value) return;
   const Shaped data{graph_[inputs[0]->value].type.shape, sizes_.of(inputs[0]->value)};
   const auto open = [&](std::size_t i) -> const Numbers* {
     if (i >= inputs.size() || !inputs[i] || inputs[i]->value || inputs[i]->tensor) return nullptr;
     return inputs[i]->numbers && !inputs[i]->numbers->known() ? &*inputs[i]->numbers : nullptr;
   };
-  if (const Numbers* shape = open(1); shape && node.type == "Reshape") instead[1] = reshape_target(*shape, data);
+  if (const Numbers* shape = open(1); shape && node.type == "Reshape") {
+    instead[1] = reshape_target(*shape, data);
+    // There 0 says that a size stays as it is, which `allowzero` would make an empty axis of: unless the file says 0 itself.
+    const bool says_zero =
+        std::ranges::any_of(shape->all, [](const Number& n) { return n.kind == Number::Kind::Whole && n.whole == 0; });
+    if (instead[1] && !says_zero) call.attributes.erase("allowzero");
+    if (!instead[1]) reshape_by_owners(*shape, data, call, instead[1], tensors);
+  }
   if (const Numbers* ends = open(2); ends && node.type == "Slice")
     instead[2] = slice_ends(*ends, inputs.size() > 3 && inputs[3] ? numbers(*inputs[3]) : nullptr, data);
   if (const Numbers* sizes = open(3); sizes && node.type == "Resize" && opset_ >= 11 && !node.attribute("axes")) {
@@ -132,8 +163,8 @@ Status ModelReader::add_row(const ModelNode& node, const std::string& name, cons
   auto call = row_call(node, row_opset(), results);
   if (!call) return pass(call);
   std::vector<std::optional<Tensor>> instead(inputs.size());
-  adapt(node, inputs, *call, instead);
   TensorArguments tensors;
+  adapt(node, inputs, *call, instead, tensors);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i] || call->inputs[i].empty()) continue;
     if (inputs[i]->is_zeros() && call->inputs[i].starts_with("initial_")) continue;

@@ -1,4 +1,5 @@
 // The same numbers under other axes: Reshape, Flatten, Transpose, Squeeze, Unsqueeze, DepthToSpace, SpaceToDepth.
+#include "formats/free_reshape.h"
 #include "formats/onnx/arguments.h"
 #include "formats/onnx/write/sink.h"
 #include "ops/expect.h"
@@ -17,6 +18,7 @@ std::vector<ValueId> reshape(FunctionCall& call) {
   const bool keeps_zero = takes(call, "allowzero") && call.attrs.truth("allowzero", false);
   if (!to) call.refuse(Fault::Format, "input 'shape' is missing");
   if (call.failed()) return {};
+  if (call.attrs.has("kept")) return reshape_keeping(call, x, *to);
   if (keeps_zero && std::ranges::count(*to, 0) > 0)
     call.refuse(Fault::Unsupported, "attribute 'allowzero' with a size of 0, which is an empty tensor");
   return {call.add(Reshape{*to}, {x})};

@@ -30,9 +30,6 @@ ValueId counted_from_front(FunctionCall& call, ValueId index, Size cells);
 // x with values put, or added, along an axis at the places of a list; an axis of the values that is one cell long is repeated.
 ValueId put_by_list(FunctionCall& call, ValueId x, Size axis, ValueId index, ValueId values, bool adds);
 
-// 0, 1, ... as many as `like` is long along the axis.
-ValueId counted_along(FunctionCall& call, ValueId like, Size axis);
-
 // x with its axes of size 1 repeated as often as other values are long, whose sizes are free: {"like.0", ...} are those
 // values by place in the shape, the argument "from" the axis of each.
 ValueId stretched_like(FunctionCall& call, ValueId x, std::size_t axes);

@@ -1,4 +1,5 @@
 // Tensors made of numbers alone, worked out while the program is read.
+#include "formats/free_reshape.h"
 #include "formats/torch/catalogue/arithmetic.h"
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
@@ -321,13 +322,6 @@ constexpr std::array rows_of_constants{
 };
 
 }  // namespace
-
-ValueId counted_along(FunctionCall& call, ValueId like, Size axis) {
-  const ValueId one = call.make_constant("one", Tensor::of({1}, std::vector<std::int64_t>{1}));
-  const ValueId ones = call.add(ExpandLike{0, axis}, {one, like});
-  const ValueId counted = call.add(Accumulate{Reduction::Sum, 0, false, false}, {ones});
-  return call.add(Binary{BinaryFunction::Subtract}, {counted, one});
-}
 
 std::span<const CatalogueRow> constant_operators() { return rows_of_constants; }
 

@@ -1,4 +1,5 @@
 // The same numbers under other axes; written as methods behind the tensor.
+#include "formats/free_reshape.h"
 #include "formats/torch/catalogue/arguments.h"
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
@@ -18,77 +19,11 @@ namespace {
 
 using Results = std::vector<ValueId>;
 
-// The whole numbers from 0 on, as many as a new axis is long, and how many they are.
-struct Count {
-  ValueId numbers, length;
-};
-Count count_of(FunctionCall& call, Size known, ValueId like, Size from) {
-  if (!like) {
-    constexpr Size most = Size{1} << 24;
-    if (known < 0 || known > most) call.refuse(Fault::Limit, "an axis of " + std::to_string(known));
-    if (call.failed()) return {};
-    std::vector<std::int64_t> all(static_cast<std::size_t>(known));
-    std::iota(all.begin(), all.end(), std::int64_t{0});
-    return {call.make_constant("numbers", Tensor::of({known}, std::move(all))),
-            call.make_constant("length", Tensor::of({}, std::vector<std::int64_t>{known}))};
-  }
-  const ValueId one = call.make_constant("one", Tensor::of({1}, std::vector<std::int64_t>{1}));
-  const ValueId ones = call.add(ExpandLike{0, from}, {one, like});
-  return {counted_along(call, like, from), call.add(Reduce{Reduction::Sum, {0}, false}, {ones})};
-}
-
-// One axis becomes several whose sizes are those of other tensors: its cells are looked up row by row.
-Results looked_up(FunctionCall& call, ValueId x, const Sizes& to, Size left, Size count) {
-  const Sizes from = call.attrs.list("from");
-  if (from.size() != to.size()) call.refuse(Fault::Format, "argument 'from' has other axes than the shape");
-  ValueId places{};
-  for (Size i = 0; i < count && !call.failed(); ++i) {
-    const auto at = static_cast<std::size_t>(left + i);
-    const Count axis = count_of(call, to[at], call.optional("like." + std::to_string(at)), from[at]);
-    if (i == 0) {
-      places = axis.numbers;
-      continue;
-    }
-    const ValueId rows = call.add(Binary{BinaryFunction::Multiply}, {places, axis.length});
-    places = call.add(Binary{BinaryFunction::Add}, {call.add(Unsqueeze{{i}}, {rows}), axis.numbers});
-  }
-  return {call.add(Gather{left}, {x, places})};
-}
-
-// A new shape between axes on the left and on the right that stay, though several sizes are free: the ones on the right are
-// brought to the left and back.
-Results reshape_between(FunctionCall& call, ValueId x, const Sizes& to) {
-  const Sizes kept = call.attrs.list("kept");
-  const Size rank = call.rank(x), wanted = std::ssize(to);
-  if (kept.size() != 2 || kept[0] < 0 || kept[1] < 0 || kept[0] > std::min(rank, wanted) ||
-      kept[1] > std::min(rank, wanted) - kept[0])
-    call.refuse(Fault::Format, "argument 'kept' is no two numbers of axes");
-  if (call.failed()) return {};
-  const Size left = kept[0], right = kept[1], between = wanted - left - right;
-  const auto first = to.begin() + left;
-  if (std::count(first, first + between, Size{-1}) > 1) {
-    if (rank - left - right == 1) return looked_up(call, x, to, left, between);
-    call.refuse(Fault::Unsupported, "has several sizes that are computed from free ones; give the input a size");
-    return {};
-  }
-  const auto range = [](Sizes& axes, Size begin, Size end) {
-    for (Size i = begin; i < end; ++i) axes.push_back(i);
-  };
-  Sizes there, sizes(static_cast<std::size_t>(left + right), 0), back;
-  range(there, 0, left), range(there, rank - right, rank), range(there, left, rank - right);
-  range(back, 0, left), range(back, left + right, wanted), range(back, left, left + right);
-  sizes.insert(sizes.end(), first, first + between);
-  const auto turned = [&](ValueId v, const Sizes& order) {
-    return std::ranges::is_sorted(order) ? v : call.add(Transpose{order}, {v});
-  };
-  return {turned(call.add(Reshape{sizes}, {turned(x, there)}), back)};
-}
-
 // A new shape: -1 takes what is left, 0 keeps the size at its place. A known size that the input has at its place is kept.
 Results reshape(FunctionCall& call) {
   const ValueId x = call.tensor("input");
   const Sizes to = call.attrs.has("size") ? call.attrs.list("size") : call.attrs.list("shape");
-  if (call.attrs.has("kept")) return reshape_between(call, x, to);
+  if (call.attrs.has("kept")) return reshape_keeping(call, x, to);
   return {call.add(Reshape{to}, {x})};
 }
 

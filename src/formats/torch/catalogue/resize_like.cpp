@@ -1,6 +1,7 @@
 // Which cells a place between them reads, and how much of each, is computed from both lengths in float32, as PyTorch does.
 // Source: ATen/native/UpSample.h, cpu/UpSampleKernel.cpp.
 #include "formats/torch/catalogue/resize_like.h"
+#include "formats/free_reshape.h"
 
 #include "formats/torch/catalogue/aten.h"
 #include "ops/expect.h"

@@ -1,4 +1,5 @@
 // Parts taken out of tensors and tensors put side by side; written as Python's own slices.
+#include "formats/free_reshape.h"
 #include "formats/torch/catalogue/arguments.h"
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
