@@ -1,6 +1,7 @@
 // Every fast kernel against the plain one: whole numbers, whose sums are exact in any order, must give the same bits, for any
 // window, on every instruction set that the machine has, and on any number of threads.
 #include "run/fast/kernels.h"
+#include "run/fast/reads.h"
 #include "run/one_node.h"
 
 #include <cmath>
@@ -297,6 +298,24 @@ TEST(FastKernels, TreatWhatIsNoNumberAsThePlainOnesDo) {
       (in_kernel ? w : x)[50] = odd;
       expect_same(Op(conv), {test::numbers({1, 7, 9, 11}, x), test::numbers({19, 7, 3, 5}, w)}, std::to_string(odd));
     }
+  }
+}
+
+// One cell is scattered over as many outputs as there are taps: none of them is multiplied with zeros for the others.
+TEST(FastKernels, MultiplyEveryTapOfASingleCellOnce) {
+  const auto alone = fast::phases_of(plain::AxisWalk{.in = 1, .out = 4, .taps = 4, .transposed = true});
+  ASSERT_EQ(alone.size(), 4U);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(alone[i].first, static_cast<Size>(i));
+    EXPECT_EQ(alone[i].taps, std::vector<Size>{static_cast<Size>(i)});
+  }
+  EXPECT_EQ(fast::phases_of(plain::AxisWalk{.in = 2, .out = 5, .taps = 4, .transposed = true}).size(), 1U);
+  for (const Size stride : {1, 3}) {
+    const ConvTranspose up{.axes = {Order::ChannelsFirst, 2},
+                           .windows = {{4, stride, 1}, {5, 1, 1}},
+                           .paddings = {{CropSpelling::Explicit, 1, 0, {}}, {CropSpelling::Explicit, 0, 2, {}}}};
+    for (const Size width : {1, 2})
+      expect_same(Op(up), {test::whole({9, 40, 1, width}, 3), test::whole({40, 33, 4, 5}, 4)}, std::to_string(stride));
   }
 }
 

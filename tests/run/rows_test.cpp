@@ -104,6 +104,78 @@ TEST(Rows, SoftmaxIsWithinFourStepsOfTheTruth) {
     }
 }
 
+// The gates' sums as the kernel finds them, the state and a number behind it that is not touched.
+struct CellNumbers {
+  std::size_t units;
+  std::vector<float> x, inner, peepholes, state, memory, reset;
+
+  explicit CellNumbers(std::size_t count) : units(count) {
+    const auto filled = [](std::size_t size, int step) {
+      std::vector<float> all;
+      for (std::size_t i = 0; i < size; ++i)
+        all.push_back(static_cast<float>(static_cast<int>(i) * step % 23 - 11) / 8);
+      return all;
+    };
+    x = filled(4 * count, 5), inner = filled(4 * count, 7), peepholes = filled(3 * count, 3);
+    state = filled(count + 1, 9), memory = filled(count + 1, 4), reset = filled(count + 1, 2);
+  }
+  fast::CellCall call(fast::Cell cell) {
+    return {.cell = cell,
+            .activation = {Map::Tanh},
+            .gate = {Map::Sigmoid},
+            .units = static_cast<Size>(units),
+            .x = x.data(),
+            .inner = inner.data(),
+            .state = state.data(),
+            .memory = memory.data()};
+  }
+  double sum(std::size_t gate, std::size_t i) const {
+    return static_cast<double>(x[gate * units + i]) + static_cast<double>(inner[gate * units + i]);
+  }
+  double sigmoid(std::size_t gate, std::size_t i, double more = 0) const {
+    return 1 / (1 + std::exp(-sum(gate, i) - more));
+  }
+};
+
+TEST(Rows, CellsAreWhatTheirFormulasSay) {
+  for (const std::size_t units : {1U, 37U, 64U, 130U})
+    for (int set = 0; set < fast::instruction_sets(); ++set) {
+      const auto run = [&](const fast::CellCall& call) { fast::row_kernels_of(set).cell(call); };
+      const CellNumbers before(units);
+      CellNumbers lstm(units), after(units), resetting(units), in_front(units), simple(units);
+      fast::CellCall seeing = lstm.call(fast::Cell::Lstm), resets = resetting.call(fast::Cell::GruReset);
+      fast::CellCall with_reset = in_front.call(fast::Cell::Gru);
+      seeing.peepholes = lstm.peepholes.data(), resets.reset = resetting.reset.data(), resets.r = 1;
+      with_reset.reset = in_front.reset.data(), with_reset.r = 1;
+      for (const fast::CellCall& call :
+           {seeing, after.call(fast::Cell::Gru), resets, with_reset, simple.call(fast::Cell::Simple)})
+        run(call);
+      for (std::size_t i = 0; i < units; ++i) {
+        const auto h = static_cast<double>(before.state[i]), c = static_cast<double>(before.memory[i]);
+        const auto seen = [&](std::size_t gate, double cell) {
+          return static_cast<double>(before.peepholes[gate * units + i]) * cell;
+        };
+        const double kept =
+            before.sigmoid(1, i, seen(1, c)) * c + before.sigmoid(0, i, seen(0, c)) * std::tanh(before.sum(2, i));
+        ASSERT_NEAR(lstm.memory[i], kept, 1e-6);
+        ASSERT_NEAR(lstm.state[i], before.sigmoid(3, i, seen(2, kept)) * std::tanh(kept), 1e-6);
+        const auto x = static_cast<double>(before.x[2 * units + i]),
+                   inner = static_cast<double>(before.inner[2 * units + i]);
+        const double candidate = std::tanh(x + before.sigmoid(0, i) * inner), z = before.sigmoid(1, i);
+        ASSERT_NEAR(after.state[i], z * h + (1 - z) * candidate, 1e-6);
+        ASSERT_NEAR(resetting.reset[i], before.sigmoid(1, i) * h, 1e-6);
+        const double first = before.sigmoid(0, i);
+        ASSERT_NEAR(in_front.state[i], first * h + (1 - first) * std::tanh(before.sum(2, i)), 1e-6);
+        ASSERT_NEAR(simple.state[i], std::tanh(before.sum(0, i)), 1e-6);
+      }
+      for (const CellNumbers* one : {&lstm, &after, &resetting, &in_front, &simple}) {
+        EXPECT_EQ(one->state[units], before.state[units]);
+        EXPECT_EQ(one->memory[units], before.memory[units]);
+        EXPECT_EQ(one->reset[units], before.reset[units]);
+      }
+    }
+}
+
 TEST(Rows, AMaximumIsNoNumberWhereAnOperandIsNone) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const std::vector<float> a{1, nan, 3, -2, nan}, b{2, 5, nan, -7, nan};

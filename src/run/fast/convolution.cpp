@@ -354,14 +354,18 @@ void Convolution<T>::turn_panel(const Phase& phase, Size taps, Size columns, Siz
   if constexpr (std::is_same_v<T, Stored>)
     if (taps == 1) return kernels_->transpose(from, there, inputs, step, to, columns);
   thread_local std::vector<T> lines, turned;
-  lines.resize(static_cast<std::size_t>(there * most * taps));
   turned.assign(static_cast<std::size_t>(most * taps * columns), T{0});
   for (Size first = 0; first < inputs; first += most) {
     const Size count = std::min(most, inputs - first) * taps;
-    for (Size o = 0; o < there; ++o)
-      for (Size i = 0; i < count; ++i)
-        lines[static_cast<std::size_t>(o * count + i)] = static_cast<T>(from[o * step + first * taps + i]);
-    kernels_->transpose(lines.data(), there, count, count, turned.data(), columns);
+    if constexpr (std::is_same_v<T, Stored>) {
+      kernels_->transpose(from + first * taps, there, count, step, turned.data(), columns);
+    } else {
+      lines.resize(static_cast<std::size_t>(there * count));
+      for (Size o = 0; o < there; ++o)
+        for (Size i = 0; i < count; ++i)
+          lines[static_cast<std::size_t>(o * count + i)] = static_cast<T>(from[o * step + first * taps + i]);
+      kernels_->transpose(lines.data(), there, count, count, turned.data(), columns);
+    }
     for (std::size_t t = 0; t < phase.taps.size(); ++t)
       for (Size c = 0; c < count / taps; ++c)
         std::copy_n(turned.data() + (c * taps + phase.taps[t]) * columns, columns,

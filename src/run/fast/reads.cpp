@@ -6,21 +6,21 @@ namespace convoy::fast {
 
 namespace {
 
-AxisPhase phase_of(const plain::AxisWalk& axis, Size phase) {
+// Of `count` outputs from `first` on.
+AxisPhase phase_of(const plain::AxisWalk& axis, Size first, Size count) {
   AxisPhase p;
-  p.first = phase, p.every = axis.phases();
-  const Size count = axis.outputs_in(phase);
+  p.first = first, p.every = axis.phases();
   std::vector<Size> order;
   for (Size j = 0; j < axis.taps; ++j) order.push_back(axis.transposed ? axis.taps - 1 - j : j);
   for (const Size tap : order) {
     bool is_read = false;
-    for (Size i = 0; i < count && !is_read; ++i) is_read = axis.cell(phase + i * p.every, tap) >= 0;
+    for (Size i = 0; i < count && !is_read; ++i) is_read = axis.cell(first + i * p.every, tap) >= 0;
     if (is_read) p.taps.push_back(tap);
   }
   for (Size i = 0; i < count; ++i) {
     AxisPhase::Reach reach;
     for (std::size_t t = 0; t < p.taps.size(); ++t) {
-      const Size cell = axis.cell(phase + i * p.every, p.taps[t]);
+      const Size cell = axis.cell(first + i * p.every, p.taps[t]);
       if (cell < 0) continue;
       if (reach.count == 0) reach.tap = static_cast<Size>(t), reach.cell = cell;
       if (reach.count == 1) p.step = cell - reach.cell;
@@ -29,6 +29,13 @@ AxisPhase phase_of(const plain::AxisWalk& axis, Size phase) {
     p.reaches.push_back(reach);
   }
   return p;
+}
+
+// Whether no two outputs read the same tap, as where there is one cell: all others would be multiplied with zeros.
+bool shares_no_tap(const AxisPhase& phase) {
+  Size read = 0;
+  for (const AxisPhase::Reach& reach : phase.reaches) read += reach.count;
+  return phase.reaches.size() > 1 && read == static_cast<Size>(phase.taps.size());
 }
 
 constexpr Size longest_sum = 256;
@@ -76,7 +83,13 @@ void set_segments(Phase& phase, const std::vector<plain::AxisWalk>& walks, Size 
 
 std::vector<AxisPhase> phases_of(const plain::AxisWalk& axis) {
   std::vector<AxisPhase> all;
-  for (Size phase = 0; phase < axis.phases(); ++phase) all.push_back(phase_of(axis, phase));
+  for (Size phase = 0; phase < axis.phases(); ++phase) {
+    const Size outputs = axis.outputs_in(phase);
+    AxisPhase whole = phase_of(axis, phase, outputs);
+    if (!shares_no_tap(whole)) all.push_back(std::move(whole));
+    else
+      for (Size i = 0; i < outputs; ++i) all.push_back(phase_of(axis, phase + i * axis.phases(), 1));
+  }
   return all;
 }
 

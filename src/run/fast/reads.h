@@ -8,7 +8,8 @@
 
 namespace convoy::fast {
 
-// Outputs first, first + every, ... of one axis, which all read the same taps away from the borders.
+// Outputs first, first + every, ... of one axis, which all read the same taps away from the borders; outputs that share no tap are
+// phases of their own.
 struct AxisPhase {
   // Of the taps in the order of the cells they read: those inside, and the cell that the first of them reads.
   struct Reach {
