@@ -37,6 +37,7 @@ class Model:
     def __init__(self, native: _convoy.Model, source: str, made_of: Any = None, options: dict | None = None) -> None:
         self._native = native
         self._options = options or {}
+        self._examples: tuple = ()  # what a live object was read with
         self.made_of = made_of  # what can be read again: a path, bytes or a live object
         self.source = source  # the file, or what kind of object it was
         self.remarks = tuple(native.remarks)  # what to know of how it was read, in sentences
@@ -248,18 +249,27 @@ def _loaded(source: Any, inputs: tuple, options: dict, wish: _convoy.Asked) -> M
     with _live.temporary_folder() as folder:
         again = None if _live.is_open(source) else source
         native = _live.read(source, folder, inputs, lambda path: _convoy.load(os.fsencode(path), reading, wish))
-        return Model(native, _named(source), again, options)
+        model = Model(native, _named(source), again, options)
+        model._examples = inputs
+        return model
 
 
 def _named(thing: Any) -> str:
     return os.fspath(thing) if isinstance(thing, (str, os.PathLike)) else f"{type(thing).__module__}.{type(thing).__qualname__}"
 
 
-def _file_of(model: Model) -> Any:
-    """What a model was read from: what is ported is read again."""
-    if model.made_of is None:
-        raise UsageError(f"{model!r} was read from an object that is gone: give the object itself")
-    return model.made_of
+def _read_again(source: Any, inputs: tuple, reading: dict) -> tuple[Any, tuple, dict]:
+    """A model that is ported is read once more: from what it was read from, and in the same way where nothing else is said."""
+    if not isinstance(source, Model):
+        return source, inputs, reading
+    if source.made_of is None:
+        raise UsageError(f"{source!r} was read from an object that is gone: give the object itself")
+    said = {key: value for key, value in source._options.items() if key != "budget" and not _is_unsaid(value)}
+    return source.made_of, inputs or source._examples, said | reading
+
+
+def _is_unsaid(value: Any) -> bool:
+    return value is None or value is False or (isinstance(value, (str, tuple, list)) and len(value) == 0)
 
 
 def port(source: Any, output: str | os.PathLike, *inputs: Any, to: str = "", force: bool = False, proof: bool = True,
@@ -307,8 +317,7 @@ def port(source: Any, output: str | os.PathLike, *inputs: Any, to: str = "", for
     settings = _porting(to, force, proof, without, opset, interface, weights_format, optimize, external_data, float16_weights, reals,
                         quantized, reading.get("seed"), threads)
     place = _path(output, "output")
-    if isinstance(source, Model):
-        source = _file_of(source)
+    source, inputs, reading = _read_again(source, inputs, reading)
     source, reading = _weights.apart(source, reading)
     with _live.temporary_folder() as folder, asked(budget, progress) as wish, _weights.at_hand(reading) as reading:
         _check_example_says_shapes(source, reading)

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _convoy, _live, _remote, _weights
 from ._arguments import _reading, _seed, _threads
-from ._model import Model, _file_of, _module_inputs, _named, _report, port
+from ._model import _module_inputs, _named, _read_again, _report, port
 from ._progress import Watcher, asked
 from .errors import NotProven, Unsupported, UsageError
 
@@ -48,9 +48,9 @@ def copy_weights(a: Any, b: Any, *inputs: Any, threads: int = 0, budget: int | s
     if kind not in ("module", "keras"):
         raise UsageError(f"{type(b).__module__}.{type(b).__qualname__} takes no weights here: give a live torch.nn.Module or keras.Model; "
                          "`convoy weights A B --copy` writes files")
+    a, inputs, _ = _read_again(a, inputs, {})
     with _live.temporary_folder() as folder, _weights.at_hand(reading) as reading:
         sides = []
-        a = _file_of(a) if isinstance(a, Model) else a
         for name, one in (("a", a), ("b", b)):
             if _remote.is_local(one):
                 sides.append(os.fspath(one))

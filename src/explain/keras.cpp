@@ -135,14 +135,19 @@ class Keras {
   }
 
   // Keras refuses a stride beside a dilation: every stride-th of the cells with stride 1.
-  Line sampled(const InFront& cells) const {
-    std::vector<std::string> code;
-    if (!cells.none()) code.push_back(zeros(cells.before, cells.after));
+  void add_sampled(std::vector<std::string>& code) const {
     code.push_back(layer("", false));
     std::string every = "x = x[:";
     for (const Size s : strides(l_)) every += fmt::format(", ::{}", s);
     code.push_back(every + "]");
-    return keras_line(std::move(code), cells.validity.words, "Keras refuses strides with dilation");
+  }
+  static constexpr std::string_view why_sampled = "Keras refuses strides with dilation";
+
+  Line sampled(const InFront& cells) const {
+    std::vector<std::string> code;
+    if (!cells.none()) code.push_back(zeros(cells.before, cells.after));
+    add_sampled(code);
+    return keras_line(std::move(code), cells.validity.words, std::string(why_sampled));
   }
 
   Line average(const InFront& cells) const {
@@ -196,10 +201,11 @@ class Keras {
           code.push_back(fmt::format("x = keras.ops.concatenate([{}], axis={})", fmt::join(parts, ", "), i + 1));
       }
     }
-    code.push_back(layer(""));
-    return keras_line(
-        std::move(code), "every size",
-        front.mode == PadMode::Wrap || front.mode == PadMode::Edge ? "Keras has no such mode of padding" : "");
+    std::vector<std::string_view> why;
+    if (front.mode == PadMode::Wrap || front.mode == PadMode::Edge) why.push_back("Keras has no such mode of padding");
+    if (strided_and_dilated()) add_sampled(code), why.push_back(why_sampled);
+    else code.push_back(layer(""));
+    return keras_line(std::move(code), "every size", fmt::format("{}", fmt::join(why, "; ")));
   }
 
   std::string transposed_layer(std::string_view word, const Sizes& extra, bool bias) const {

@@ -286,7 +286,8 @@ def test_every_printed_line_computes_the_layer(seed):
             try:
                 got = run_line(line, case, weights, sample)
             except Exception as e:
-                if line["framework"] in ("TensorFlow", "Keras") and any(words in str(e) for words in NOT_ON_CPU):
+                refused_as_written = "in conjunction with" in str(e)  # by Keras, whatever runs below it
+                if line["framework"] in ("TensorFlow", "Keras") and any(words in str(e) for words in NOT_ON_CPU) and not refused_as_written:
                     continue
                 raise AssertionError(where) from e
             if not line["equal"]:

@@ -135,6 +135,12 @@ def test_a_module_in_training_is_said_and_left_as_it_was(convoy, net, picture):
     assert net.training and net.norm.training and not net.drop.training
 
 
+def test_a_live_module_that_was_read_is_ported_with_its_example(convoy, net, picture, tmp_path):
+    read = convoy.load(net, picture)
+    assert convoy.port(read, tmp_path / "net.onnx").holds
+    assert convoy.diff(read, tmp_path / "net.onnx").same
+
+
 def test_a_live_module_without_an_input_is_refused(convoy, net):
     with pytest.raises(convoy.UsageError, match="example input"):
         convoy.load(net)

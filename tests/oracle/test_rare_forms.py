@@ -258,3 +258,27 @@ def test_an_exported_program_is_refused_where_it_goes_another_way(choose, held, 
     assert "was exported where" in done.stderr
     convoy("port", tmp_path / "m.pt2", "-o", tmp_path / "m.py")  # proven at sizes where it holds
     convoy("port", tmp_path / "m.pt2", "-o", tmp_path / "n.py", "--size", "x".join(map(str, other)), code=2)
+
+
+@pytest.mark.parametrize("dim", [None, 0, 1, -1])
+def test_a_weight_norm_over_everything_or_all_but_one_axis(dim, tmp_path):
+    """-1 is no axis there: the norm over everything."""
+    torch.manual_seed(1)
+    net = torch.nn.utils.parametrizations.weight_norm(torch.nn.Conv2d(3, 4, (2, 3)), dim=dim).eval()
+    source = exported(net, X, tmp_path / "net.pt2")
+    with torch.no_grad():
+        np.testing.assert_allclose(of_convoy(source, X, tmp_path), net(torch.from_numpy(X)).numpy(), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("least, most", [(0.5, 6.0), (-6.0, -0.5), (-2.0, 6.0)])
+def test_a_fake_quantization_of_one_sign_begins_at_zero(least, most, tmp_path):
+    import tensorflow as tf
+
+    v1, graph = tf.compat.v1, tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [2, 3, 5, 6], "x")
+        v1.identity(v1.quantization.fake_quant_with_min_max_vars(x, least, most), "y")
+        with v1.Session() as session:
+            want = session.run("y:0", {"x:0": X * 2.3})
+        (tmp_path / "net.pb").write_bytes(graph.as_graph_def().SerializeToString())
+    np.testing.assert_allclose(of_convoy(tmp_path / "net.pb", X * np.float32(2.3), tmp_path), want, rtol=0, atol=1e-6)

@@ -375,6 +375,17 @@ class Porting(Folder):
         with self.assertRaises(convoy.UsageError):
             convoy.to_onnx(net)
 
+    def test_what_was_read_is_ported_as_it_was_read(self):
+        whole = convoy.load(DIGITS)
+        inner = whole.layers[1].name
+        cut = convoy.load(DIGITS, outputs=(inner,))
+        convoy.port(cut, self.folder / "cut.onnx")
+        ported = convoy.load(self.folder / "cut.onnx")
+        self.assertEqual([len(one.shape) for one in ported.outputs], [len(one.shape) for one in cut.outputs])
+        self.assertLess(len(ported.layers), len(whole.layers))
+        convoy.port(cut, self.folder / "cut.onnx", force=True, outputs=(whole.layers[2].name,))
+        self.assertGreater(len(convoy.load(self.folder / "cut.onnx").layers), len(ported.layers))
+
     def test_without_a_proof_nothing_is_claimed(self):
         self.assertIsNone(convoy.port(DIGITS, self.folder / "digits.onnx", proof=False).holds)
 

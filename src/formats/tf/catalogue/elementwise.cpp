@@ -108,7 +108,8 @@ std::vector<ValueId> identity_operator(FunctionCall& call) {
   return {call.add(Identity{}, {call.tensor("x")})};
 }
 
-// The grid of a fake quantization, moved so that zero is on it. TensorFlow computes it in float32.
+// The grid of a fake quantization, moved so that zero is on it, to where it begins or ends if all of it lies on one side.
+// TensorFlow computes it in float32.
 struct Grid {
   float least, most, step;
 };
@@ -125,7 +126,7 @@ std::vector<ValueId> fake_quantized(FunctionCall& call, ValueId x, double least,
   const Size bits = call.attrs.integer("num_bits", 8);
   const bool narrow = call.attrs.truth("narrow_range", false);
   if (bits < 2 || bits > 16) call.refuse(Fault::Format, "'num_bits' is " + std::to_string(bits) + ", expected 2 to 16");
-  if (!(least <= 0 && 0 <= most && least < most))
+  if (!(least < most))
     call.refuse(Fault::Format, "quantizes from " + std::to_string(least) + " to " + std::to_string(most));
   if (call.failed()) return {};
   const Grid grid = grid_of(static_cast<float>(least), static_cast<float>(most), bits, narrow);

@@ -185,22 +185,24 @@ std::vector<ValueId> normalize(FunctionCall& call) {
   return {call.add(LengthNorm{axes, p, epsilon}, {x})};
 }
 
-// v * g / |v|, the norm over all axes but `dim`. Both are known, so the weight is too.
+// v * g / |v|, the norm over all axes but `dim`, over all where that is -1 (which does not count from the end here: ATen's
+// norm_except_dim). Both are known, so the weight is too.
 std::vector<ValueId> weight_norm(FunctionCall& call) {
   const ValueId direction = call.tensor("v"), length = call.tensor("g");
   const Tensor *v = call.constant(direction), *g = call.constant(length);
-  const Size rank = call.rank(direction), axis = axis_of(call, call.attrs.integer("dim", 0), rank);
+  const Size dim = call.attrs.integer("dim", 0);
+  const std::size_t axis = dim == -1 ? 0 : static_cast<std::size_t>(axis_of(call, dim, call.rank(direction)));
   if (!v || !g) call.refuse(Fault::Unsupported, "a weight norm of weights that the model computes");
   else if (!is_floating(v->dtype())) call.refuse(Fault::Format, "a weight norm of whole numbers");
   if (call.failed()) return {};
-  const Size count = v->shape()[static_cast<std::size_t>(axis)];
+  const Size count = dim == -1 ? 1 : v->shape()[axis];
   if (g->count() != count) {
     call.refuse(Fault::Format, "a weight norm of " + std::to_string(g->count()) + " lengths for " +
                                    std::to_string(count) + " directions");
     return {};
   }
   Size inner = 1;
-  for (auto i = static_cast<std::size_t>(axis) + 1; i < v->shape().size(); ++i) inner *= v->shape()[i];
+  for (std::size_t i = axis + 1; i < v->shape().size(); ++i) inner *= v->shape()[i];
   const auto values = v->doubles(), lengths = g->doubles();
   std::vector<double> squares(static_cast<std::size_t>(count), 0);
   const auto row = [&](std::size_t i) { return i / static_cast<std::size_t>(inner) % static_cast<std::size_t>(count); };
