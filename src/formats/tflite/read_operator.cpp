@@ -318,6 +318,9 @@ Status ModelReader::check_recorded(std::int32_t tensor, ValueId read) const {
 Status ModelReader::add_row(const Operator& row, const StoredOperator& op, const std::string& layer) {
   auto attributes = options_of(row, op);
   if (!attributes) return pass(attributes);
+  // The kernel goes by its tensors: the options may be missing, or say another type.
+  if (row.name == "CAST" && !op.outputs.empty())
+    (*attributes)["out_data_type"] = subgraph_->tensors[static_cast<std::size_t>(op.outputs[0])].type;
   auto known = add_computed(row, op, *attributes);
   if (!known) return pass(known);
   if (*known) return {};

@@ -4,6 +4,7 @@
 #include "formats/keras/catalogue/write.h"
 #include "formats/keras/merge_modes.h"
 #include "formats/keras/operation.h"
+#include "formats/whole_arithmetic.h"
 #include "ops/expect.h"
 
 #include <algorithm>
@@ -89,15 +90,11 @@ Values power(Use& use) {
   const auto [a, b] = operands_of(use);
   if (call.failed()) return {};
   const DType dtype = meeting(call.type(a).dtype, call.type(b).dtype);
+  if (is_floating(dtype)) return {call.add(Binary{BinaryFunction::Power}, {a, b})};
   const Json* argument = use.option("x2");
-  if (!is_floating(dtype) && argument && argument->is_number_integer() && *argument >= 1 && *argument <= 64) {
-    ValueId y = a;
-    for (int i = 1; i < argument->get<int>() && !call.failed(); ++i)
-      y = call.add(Binary{BinaryFunction::Multiply}, {y, a});
-    return {y};
-  }
-  const ValueId y = call.add(Binary{BinaryFunction::Power}, {a, b});
-  return {is_floating(dtype) || call.failed() ? y : call.add(Cast{dtype}, {y})};
+  if (argument && argument->is_number_integer() && *argument >= 1 && *argument <= 64)
+    return {power_by_products(call, a, argument->get<int>())};
+  return {call.add(Cast{dtype}, {power_in_float64(call, a, b)})};
 }
 
 // Fractions are divided and rounded down: 1 // 0.1 is 10, unlike Python's 9.

@@ -2,6 +2,7 @@
 #include "formats/onnx/composed.h"
 #include "formats/onnx/types.h"
 #include "formats/onnx/write/sink.h"
+#include "formats/whole_arithmetic.h"
 #include "ops/expect.h"
 
 #include <algorithm>
@@ -12,24 +13,19 @@ namespace {
 
 // The square and the cube of whole numbers are theirs, however large; other powers are those of float64, as ONNX Runtime
 // computes them.
-ValueId power_of_whole(FunctionCall& call, ValueId a, ValueId b) {
-  if (const Tensor* known = call.constant(b); known && known->count() == 1 && known->rank() <= call.rank(a)) {
-    const double exponent = known->doubles().front();
-    if (exponent == 2 || exponent == 3) {
-      const ValueId square = call.add(Binary{BinaryFunction::Multiply}, {a, a});
-      return exponent == 2 ? square : call.add(Binary{BinaryFunction::Multiply}, {square, a});
-    }
-  }
-  const ValueId y =
-      call.add(Binary{BinaryFunction::Power}, {call.add(Cast{DType::F64}, {a}), call.add(Cast{DType::F64}, {b})});
-  return call.add(Cast{call.type(a).dtype}, {y});
+ValueId power_by_runtime(FunctionCall& call, ValueId a, ValueId b) {
+  const Tensor* known = call.constant(b);
+  const double exponent = known && known->count() == 1 ? known->doubles().front() : 0;
+  if (known && known->rank() <= call.rank(a) && (exponent == 2 || exponent == 3))
+    return power_by_products(call, a, static_cast<int>(exponent));
+  return power_in_float64(call, a, b);
 }
 
 std::vector<ValueId> binary(FunctionCall& call) {
   const ValueId a = call.tensor("A"), b = call.tensor("B");
   if (call.name == "Div" && a && b && !is_floating(call.type(a).dtype) && !is_floating(call.type(b).dtype))
     return {call.add(Binary{BinaryFunction::TruncateDivide}, {a, b})};
-  if (call.name == "Pow" && !call.failed() && !is_floating(call.type(a).dtype)) return {power_of_whole(call, a, b)};
+  if (call.name == "Pow" && !call.failed() && !is_floating(call.type(a).dtype)) return {power_by_runtime(call, a, b)};
   const ValueId y = call.add(Binary{meaning_of<BinaryFunction>(call.name)}, {a, b});
   // A power has the type of its base.
   if (call.name == "Pow" && !call.failed() && call.type(y).dtype != call.type(a).dtype)

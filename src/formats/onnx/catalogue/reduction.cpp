@@ -1,6 +1,7 @@
 // Axes folded into one number each, extremes' places, the largest few, running sums. No axis named means all.
 #include "formats/onnx/arguments.h"
 #include "formats/onnx/write/sink.h"
+#include "formats/whole_arithmetic.h"
 #include "ops/expect.h"
 
 #include <algorithm>
@@ -29,6 +30,8 @@ std::vector<ValueId> reduce(FunctionCall& call) {
   const ValueId x = call.tensor("data");
   const Fold fold = fold_of(call, x);
   if (fold.nothing) return {call.add(Identity{}, {x})};
+  if (call.name == "ReduceMean" && !call.failed() && !is_floating(call.type(x).dtype))
+    return {mean_of_whole(call, x, fold.axes, fold.keeps_axes)};
   return {call.add(Reduce{meaning_of<Reduction>(call.name), fold.axes, fold.keeps_axes}, {x})};
 }
 
@@ -40,6 +43,10 @@ std::vector<ValueId> reduce_by_sum(FunctionCall& call) {
   const auto apply = [&](Function function, ValueId value) { return call.add(Unary{function}, {value}); };
   const auto sum = [&](ValueId value) { return call.add(Reduce{Reduction::Sum, fold.axes, fold.keeps_axes}, {value}); };
   if (call.name == "ReduceL1") return {sum(apply(Function::Abs, x))};
+  if (call.name == "ReduceL2" && !call.failed() && !is_floating(call.type(x).dtype)) {
+    const ValueId squares = call.add(Cast{DType::F64}, {sum(apply(Function::Square, x))});
+    return {call.add(Cast{call.type(x).dtype}, {apply(Function::Sqrt, squares)})};
+  }
   if (call.name == "ReduceL2") return {apply(Function::Sqrt, sum(apply(Function::Square, x)))};
   if (call.name == "ReduceSumSquare") return {sum(apply(Function::Square, x))};
   if (call.name == "ReduceLogSum") return {apply(Function::Log, sum(x))};

@@ -2,6 +2,7 @@
 #include "base/whole_tensor.h"
 #include "formats/tf/arguments.h"
 #include "formats/tf/catalogue/catalogue.h"
+#include "formats/whole_arithmetic.h"
 #include "ops/expect.h"
 
 #include <array>
@@ -21,13 +22,11 @@ std::vector<ValueId> divide(FunctionCall& call) {
   return {call.add(Binary{whole ? BinaryFunction::TruncateDivide : BinaryFunction::Divide}, {x, y})};
 }
 
-// Whole powers of whole numbers stay whole.
 std::vector<ValueId> power(FunctionCall& call) {
   const ValueId x = call.tensor("x"), y = call.tensor("y");
-  const DType dtype = call.type(x).dtype;
-  const ValueId z = call.add(Binary{BinaryFunction::Power}, {x, y});
-  if (call.failed() || call.type(z).dtype == dtype) return {z};
-  return {call.add(Cast{dtype}, {z})};
+  if (call.failed()) return {};
+  if (!is_floating(call.type(x).dtype)) return {power_of_whole(call, x, y)};
+  return {call.add(Binary{BinaryFunction::Power}, {x, y})};
 }
 
 std::vector<ValueId> squared_difference(FunctionCall& call) {

@@ -1,6 +1,7 @@
 // Axes folded into one number each, the places of extremes, running sums and the largest few.
 #include "formats/tf/arguments.h"
 #include "formats/tf/catalogue/catalogue.h"
+#include "formats/whole_arithmetic.h"
 #include "ops/expect.h"
 
 #include <algorithm>
@@ -27,6 +28,8 @@ std::vector<ValueId> reduce(FunctionCall& call) {
   const Sizes axes = folded_axes(call, x);
   const bool keeps = call.attrs.truth("keep_dims", false);
   if (axes.empty() && !call.failed()) return {call.add(Identity{}, {x})};
+  if (call.name == "Mean" && !call.failed() && !is_floating(call.type(x).dtype))
+    return {mean_of_whole(call, x, axes, keeps)};
   const ValueId y = call.add(Reduce{meaning_of<Reduction>(call), axes, keeps}, {x});
   const DType dtype = call.type(x).dtype;
   if (call.failed() || call.type(y).dtype == dtype) return {y};

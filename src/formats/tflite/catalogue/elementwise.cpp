@@ -2,6 +2,7 @@
 #include "formats/tflite/catalogue/catalogue.h"
 #include "formats/tflite/options.h"
 #include "formats/tflite/types.h"
+#include "formats/whole_arithmetic.h"
 
 #include "ops/expect.h"
 
@@ -14,6 +15,12 @@ template <BinaryFunction function>
 std::vector<ValueId> binary(FunctionCall& call) {
   const ValueId a = call.tensor("a"), b = call.tensor("b");
   return {call.add(Binary{function}, {a, b})};
+}
+
+std::vector<ValueId> power(FunctionCall& call) {
+  const ValueId a = call.tensor("a"), b = call.tensor("b");
+  if (!call.failed() && !is_floating(call.type(a).dtype)) return {power_of_whole(call, a, b)};
+  return {call.add(Binary{BinaryFunction::Power}, {a, b})};
 }
 
 // With an activation in its options, and a remark on 16-bit numbers that says nothing of float32.
@@ -67,7 +74,7 @@ constexpr std::array elementwise_table{
     Operator{"DIV", 42, "a b", 29, "fused_activation_function:b", arithmetic_of<BinaryFunction::Divide>},
     Operator{"MAXIMUM", 55, "a b", 39, "", binary<BinaryFunction::Maximum>},
     Operator{"MINIMUM", 57, "a b", 39, "", binary<BinaryFunction::Minimum>},
-    Operator{"POW", 78, "a b", 56, "", binary<BinaryFunction::Power>},
+    Operator{"POW", 78, "a b", 56, "", power},
     Operator{"FLOOR_DIV", 90, "a b", 65, "", binary<BinaryFunction::FloorDivide>},
     Operator{"FLOOR_MOD", 95, "a b", 72, "", binary<BinaryFunction::Modulo>},
     Operator{"EQUAL", 71, "a b", 53, "", binary<BinaryFunction::Equal>},

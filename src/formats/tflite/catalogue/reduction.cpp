@@ -2,6 +2,7 @@
 #include "formats/tflite/catalogue/catalogue.h"
 #include "formats/tflite/options.h"
 #include "formats/tflite/types.h"
+#include "formats/whole_arithmetic.h"
 
 #include "ops/expect.h"
 
@@ -19,6 +20,8 @@ std::vector<ValueId> reduce(FunctionCall& call) {
   for (Size& axis : axes) axis = positive_axis(axis, call.rank(x));
   std::ranges::sort(axes);
   axes.erase(std::ranges::unique(axes).begin(), axes.end());
+  if (reduction == Reduction::Mean && !call.failed() && !is_floating(call.type(x).dtype))
+    return {mean_of_whole(call, x, axes, keeps)};
   return {call.add(Reduce{reduction, std::move(axes), keeps}, {x})};
 }
 

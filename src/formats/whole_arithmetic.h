@@ -1,0 +1,32 @@
+// Powers and means of whole numbers that stay whole, as TensorFlow, TFLite and ONNX Runtime compute them.
+#pragma once
+#include "formats/function.h"
+
+namespace convoy {
+
+// x^n for n >= 1 by products, which wrap around in the type as the frameworks' do.
+template <class Call>
+ValueId power_by_products(Call& call, ValueId x, int n) {
+  ValueId y{};
+  for (; n > 0 && !call.failed(); n /= 2) {
+    if (n % 2 == 1) y = y ? call.add(Binary{BinaryFunction::Multiply}, {y, x}) : x;
+    if (n > 1) x = call.add(Binary{BinaryFunction::Multiply}, {x, x});
+  }
+  return y;
+}
+
+// a^b in a's type, in float64, which holds 53 bits.
+template <class Call>
+ValueId power_in_float64(Call& call, ValueId a, ValueId b) {
+  const ValueId y =
+      call.add(Binary{BinaryFunction::Power}, {call.add(Cast{DType::F64}, {a}), call.add(Cast{DType::F64}, {b})});
+  return call.failed() ? y : call.add(Cast{call.type(a).dtype}, {y});
+}
+
+// a^b in a's type. A known power is a product, a computed one float64's.
+ValueId power_of_whole(FunctionCall& call, ValueId a, ValueId b);
+
+// Their sum, in their own type, divided toward zero. Fails: axes of free sizes.
+ValueId mean_of_whole(FunctionCall& call, ValueId x, const Sizes& axes, bool keeps_axes);
+
+}  // namespace convoy
