@@ -316,7 +316,10 @@ double row_sum(const float* x, Size count, float centre) {
     const auto apart = hn::Sub(v, hn::Set(d, centre));
     return squares ? hn::Mul(apart, apart) : apart;
   };
-  double total = 0;
+  const hn::ScalableTag<double> wide;
+  const hn::Rebind<float, decltype(wide)> narrow;
+  const auto half = static_cast<Size>(hn::Lanes(wide));
+  auto totals = hn::Zero(wide);
   Size i = 0;
   constexpr Size longest = 64;  // vectors
   while (i + lanes <= count) {
@@ -324,8 +327,9 @@ double row_sum(const float* x, Size count, float centre) {
     for (Size k = 0; k < longest && i + lanes <= count; ++k, i += lanes) sum = hn::Add(sum, term(hn::LoadU(d, x + i)));
     alignas(64) float each[16];
     hn::Store(sum, d, each);
-    for (Size k = 0; k < lanes; ++k) total += static_cast<double>(each[k]);
+    for (Size k = 0; k < lanes; k += half) totals = hn::Add(totals, hn::PromoteTo(wide, hn::LoadU(narrow, each + k)));
   }
+  double total = hn::GetLane(hn::SumOfLanes(wide, totals));
   for (; i < count; ++i) {
     const double apart = static_cast<double>(x[i]) - static_cast<double>(centre);
     total += squares ? apart * apart : apart;
@@ -349,46 +353,51 @@ void norm(const float* x, float* y, Size count, const float* gamma, const float*
   }
 }
 
+// Where one is no number it may be any: so is what is made of it.
 float most_of(const float* x, Size count) {
   const hn::ScalableTag<float> d;
   const auto lanes = static_cast<Size>(hn::Lanes(d));
-  float most = x[0];
-  Size i = 0;
-  if (count >= lanes) {
-    auto all = hn::LoadU(d, x);
-    for (i = lanes; i + lanes <= count; i += lanes) {
-      const auto v = hn::LoadU(d, x + i);
-      all = hn::IfThenElse(hn::Gt(v, all), v, all);
-    }
-    alignas(64) float each[16];
-    hn::Store(all, d, each);
-    for (Size k = 0; k < lanes; ++k)
-      if (each[k] > most) most = each[k];
+  if (count < lanes) {
+    float most = x[0];
+    for (Size i = 1; i < count; ++i) most = x[i] > most ? x[i] : most;
+    return most;
   }
-  for (; i < count; ++i)
-    if (x[i] > most) most = x[i];
-  return most;
+  auto all = hn::LoadU(d, x + count - lanes);
+  for (Size i = 0; i + lanes <= count; i += lanes) all = hn::Max(all, hn::LoadU(d, x + i));
+  return hn::GetLane(hn::MaxOfLanes(d, all));
 }
 
-// The sum and the quotients are those of float64.
+// y = exp(x - most)
+void exponentials(const float* x, float most, float* y, Size count) {
+  const hn::ScalableTag<float> d;
+  const auto lanes = static_cast<Size>(hn::Lanes(d));
+  const auto from = hn::Set(d, most);
+  Size i = 0;
+  for (; i + lanes <= count; i += lanes) hn::StoreU(exponential(d, hn::Sub(hn::LoadU(d, x + i), from)), d, y + i);
+  if (i == count) return;
+  const auto there = hn::FirstN(d, static_cast<std::size_t>(count - i));
+  hn::BlendedStore(exponential(d, hn::Sub(hn::MaskedLoad(there, d, x + i), from)), there, d, y + i);
+}
+
+// The sum and the factor are those of float64, whose division takes long.
 void softmax(const float* x, float* y, Size count) {
-  map_all<Map::Affine>({Map::Affine, 1.0F, -most_of(x, count)}, x, y, count);
-  map_all<Map::Exp>({Map::Exp}, y, y, count);
+  exponentials(x, most_of(x, count), y, count);
   const hn::ScalableTag<double> d;
   const hn::Rebind<float, decltype(d)> narrow;
   const auto lanes = static_cast<Size>(hn::Lanes(d));
-  auto sum = hn::Zero(d);
+  auto even = hn::Zero(d), odd = hn::Zero(d);
   Size i = 0;
-  for (; i + lanes <= count; i += lanes) sum = hn::Add(sum, hn::PromoteTo(d, hn::LoadU(narrow, y + i)));
-  alignas(64) double each[8];
-  hn::Store(sum, d, each);
-  double total = 0;
-  for (Size k = 0; k < lanes; ++k) total += each[k];
+  for (; i + 2 * lanes <= count; i += 2 * lanes) {
+    even = hn::Add(even, hn::PromoteTo(d, hn::LoadU(narrow, y + i)));
+    odd = hn::Add(odd, hn::PromoteTo(d, hn::LoadU(narrow, y + i + lanes)));
+  }
+  double total = hn::GetLane(hn::SumOfLanes(d, hn::Add(even, odd)));
   for (; i < count; ++i) total += static_cast<double>(y[i]);
-  const auto by = hn::Set(d, total);
+  const double factor = 1 / total;
+  const auto by = hn::Set(d, factor);
   for (i = 0; i + lanes <= count; i += lanes)
-    hn::StoreU(hn::DemoteTo(narrow, hn::Div(hn::PromoteTo(d, hn::LoadU(narrow, y + i)), by)), narrow, y + i);
-  for (; i < count; ++i) y[i] = static_cast<float>(static_cast<double>(y[i]) / total);
+    hn::StoreU(hn::DemoteTo(narrow, hn::Mul(hn::PromoteTo(d, hn::LoadU(narrow, y + i)), by)), narrow, y + i);
+  for (; i < count; ++i) y[i] = static_cast<float>(static_cast<double>(y[i]) * factor);
 }
 
 RowKernels row_kernels_here() { return {map, pair, pool, sum, mix, norm, softmax, cell}; }
