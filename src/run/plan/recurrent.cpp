@@ -89,11 +89,14 @@ Status WalkTime::run(Workspace& at) const {
   const int threads = threads_for(at.threads, operations);
   input_->run(x_.in(at), from_input_.out(at), {}, threads);
   // Threads share samples where there are many, else the outputs of each step's product where that is large.
-  const Size part = 2 * fast::kernels<float>().tile_rows[1], parts = (samples + part - 1) / part;
+  const Size rows = fast::kernels<float>().tile_rows[1], parts = std::min<Size>(threads, (samples + rows - 1) / rows);
+  const Size part = (samples + parts - 1) / parts;
   const double of_step = 2.0 * static_cast<double>(samples * gates * cell.units) * static_cast<double>(cell.units);
   const int within = parts == 1 ? threads_for(at.threads, of_step) : 1;
-  for_each_item(threads, parts,
-                [&](Size item) { walk(at, item * part, std::min(part, samples - item * part), within); });
+  for_each_item(threads, parts, [&](Size item) {
+    const Size first = std::min(item * part, samples);
+    walk(at, first, std::min(part, samples - first), within);
+  });
   return {};
 }
 
