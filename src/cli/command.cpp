@@ -153,7 +153,8 @@ void ModelOptions::offer_reading(CLI::App& app, const std::string& when) {
   app.add_flag(
       "--dequantize", dequantizes,
       when + "TFLite: carry quantised numbers as the real ones that they stand for, and round nothing to their steps");
-  app.add_option("--signature", signature, when + "which signature of a SavedModel (default: serving_default)");
+  app.add_option("--signature", signature,
+                 when + "which signature of a SavedModel or TFLite file (default: serving_default)");
 }
 
 Result<ReadOptions> ModelOptions::asked() const {

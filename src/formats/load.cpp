@@ -248,7 +248,16 @@ std::filesystem::path file_in(const std::filesystem::path& file) {
   return std::filesystem::is_directory(file, ignored) ? tf::saved_model_in(file) : file;
 }
 
+Status signatures_asked(const LoadOptions& options, bool has_signatures) {
+  if (!options.signature || has_signatures || !options.for_one_model) return {};
+  return fail(Fault::Usage, "has no signatures, as SavedModels and TFLite files do; leave out --signature");
+}
+
 Result<Graph> load_blob(const Blob& blob, const std::filesystem::path& file, const LoadOptions& options) {
+  const bool has_signatures = tflite::begins_model(blob.bytes) || tf::begins_saved_model(blob.bytes) ||
+                              tf::begins_meta_graph(blob.bytes) || ends_table(blob.bytes);
+  if (auto asked = within(file.filename().string(), signatures_asked(options, has_signatures)); !asked)
+    return pass(asked);
   auto graph = load_bytes(blob, file, options);
   if (graph && options.weights && !is_json(blob.bytes))
     graph = fail(Fault::Usage,
@@ -280,6 +289,8 @@ Result<Graph> load(const std::filesystem::path& file, const LoadOptions& options
   const auto load_with = [&file](const LoadOptions& with) {
     return is_source(file) ? read_source(file, with) : load_file(file, with);
   };
+  if (is_source(file))
+    if (auto asked = within(file.filename().string(), signatures_asked(options, false)); !asked) return pass(asked);
   auto graph = load_with(options);
   if (!graph && file != "-") {
     LoadOptions tried = options;  // kernels that a file holds decide what fits; those that are drawn follow

@@ -1,4 +1,4 @@
-// Walks the first subgraph: its inputs, its operators in their order, its outputs.
+// Walks one subgraph: its inputs, its operators in their order, its outputs.
 #include "base/fresh_names.h"
 #include "base/nearest.h"
 #include "formats/tflite/reader.h"
@@ -87,13 +87,37 @@ std::vector<char> ModelReader::needed(const std::vector<std::int32_t>& outputs) 
   return operators;
 }
 
-Result<Graph> ModelReader::read() {
+// That of the signature that is asked for, or of the usual one; the first where all signatures, or none, are of it.
+Status ModelReader::choose_subgraph() {
   if (model_.subgraphs.empty()) return fail(Fault::Format, "holds no subgraph");
-  subgraph_ = &model_.subgraphs.front();
-  std::vector<const Signature*> signatures;
-  for (const Signature& s : model_.signatures)
-    if (s.subgraph == 0) signatures.push_back(&s);
-  if (signatures.size() == 1) signature_ = signatures.front();
+  std::vector<std::string> keys;
+  std::string all;
+  std::set<std::uint32_t> subgraphs;
+  for (const Signature& s : model_.signatures) {
+    keys.push_back(s.key);
+    all += (all.empty() ? "'" : ", '") + s.key + "'";
+    subgraphs.insert(s.subgraph);
+  }
+  const bool is_open = subgraphs.size() > 1;  // which one is meant
+  const std::string wanted = options_.signature.value_or(is_open ? "serving_default" : "");
+  const auto found = std::ranges::find(model_.signatures, wanted, &Signature::key);
+  if (found != model_.signatures.end()) signature_ = &*found;
+  else if (options_.signature)
+    return fail(Fault::Usage, "has no signature '" + wanted + "'" +
+                                  did_you_mean(wanted, keys, "it has " + (all.empty() ? "none" : all)));
+  else if (is_open) return fail(Fault::Usage, "has the signatures " + all + "; choose one with --signature");
+  else if (model_.signatures.size() == 1 && model_.signatures.front().subgraph == 0)
+    signature_ = &model_.signatures.front();
+  const std::size_t at = signature_ ? signature_->subgraph : 0;
+  if (at >= model_.subgraphs.size())
+    return fail(Fault::Format, "signature '" + signature_->key + "' is of subgraph " + std::to_string(at) + " of " +
+                                   std::to_string(model_.subgraphs.size()));
+  subgraph_ = &model_.subgraphs[at];
+  return {};
+}
+
+Result<Graph> ModelReader::read() {
+  if (auto s = choose_subgraph(); !s) return pass(s);
   graph_.name = subgraph_->name;
   graph_.rules = tensorflow_rules;
   graph_.source_format = "TFLite";

@@ -37,6 +37,7 @@ class ModelReader {
     ValueId value;
   };
 
+  Status choose_subgraph();
   Status check() const;
   Result<std::vector<std::int32_t>> wanted_outputs() const;
   // The operators that the outputs need.

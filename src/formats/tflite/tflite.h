@@ -17,7 +17,8 @@ namespace convoy::tflite {
 
 bool begins_model(Bytes bytes);
 
-// The first subgraph, whose inputs and outputs are called as the file's only signature calls them, or as its tensors.
+// The subgraph of the signature that is asked for, of serving_default where there are several, else the first. Its inputs and outputs
+// are called as that signature calls them, or as its tensors.
 // Fails: an operator or option that is not understood, naming it; quantised numbers, unless they are to stand for the real
 // ones that they mean (`dequantizes`); broken and hostile files.
 Result<Graph> read_model(const Blob& blob, const LoadOptions& options);

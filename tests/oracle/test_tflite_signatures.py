@@ -1,0 +1,50 @@
+"""TFLite files with several signatures: each is a subgraph of its own, and which one is meant is said or asked."""
+import numpy as np
+import pytest
+import tensorflow as tf
+from carrying import convoy, import_file, run_natively
+
+X = (np.arange(2 * 5 * 6 * 3).reshape(2, 5, 6, 3) % 11 - 5).astype("float32")
+
+
+def written(path, names):
+    module = tf.Module()
+    kernel = tf.constant((np.arange(3 * 4).reshape(1, 1, 3, 4) % 5 - 2).astype("float32"))
+    spec = [tf.TensorSpec(X.shape, tf.float32, name="img")]
+    module.first = tf.function(lambda img: {"y": tf.nn.conv2d(img, kernel, 1, "VALID")}, input_signature=spec)
+    module.second = tf.function(lambda img: {"z": tf.reduce_sum(img, [1, 2])}, input_signature=spec)
+    tf.saved_model.save(module, str(path.with_suffix("")), signatures=dict(zip(names, (module.first, module.second))))
+    path.write_bytes(tf.lite.TFLiteConverter.from_saved_model(str(path.with_suffix("")), signature_keys=list(names)).convert())
+    return path
+
+
+@pytest.mark.parametrize("name", ["enc", "cls"])
+def test_the_signature_that_is_said_is_read(name, tmp_path):
+    import torch
+
+    path = written(tmp_path / "two.tflite", ("enc", "cls"))
+    want = next(iter(tf.lite.Interpreter(str(path)).get_signature_runner(name)(img=X).values()))
+    assert np.array_equal(run_natively([path, "--signature", name], {"x": X}, tmp_path)[0], want)
+    convoy("port", path, "--signature", name, "--interface", "source", "-o", tmp_path / "p.py")
+    with torch.no_grad():
+        answer = import_file(tmp_path / "p.py").load()(torch.from_numpy(X))
+    assert np.array_equal((answer if isinstance(answer, torch.Tensor) else next(iter(answer.values()))).numpy(), want)
+
+
+def test_which_one_is_asked_or_usual(tmp_path):
+    path = written(tmp_path / "two.tflite", ("enc", "cls"))
+    assert "choose one with --signature" in convoy("summary", path, code=2).stderr
+    assert "'encc'" in convoy("summary", path, "--signature", "encc", code=2).stderr
+    usual = written(tmp_path / "usual.tflite", ("train", "serving_default"))
+    want = tf.lite.Interpreter(str(usual)).get_signature_runner("serving_default")(img=X)["z"]
+    assert np.array_equal(run_natively([usual], {"x": X}, tmp_path)[0], want)
+
+
+def test_what_has_none_has_no_use_for_one(tmp_path):
+    import onnx
+    from onnx import helper as make
+
+    infos = [make.make_tensor_value_info(n, 1, [2, 3]) for n in "xy"]
+    graph = make.make_graph([make.make_node("Relu", ["x"], ["y"])], "g", infos[:1], infos[1:])
+    onnx.save(make.make_model(graph, opset_imports=[make.make_opsetid("", 18)], ir_version=10), tmp_path / "m.onnx")
+    assert "leave out --signature" in convoy("summary", tmp_path / "m.onnx", "--signature", "foo", code=2).stderr
