@@ -260,6 +260,17 @@ TEST(Plan, TurnsAndSplitsAxesOfAnyValue) {
   EXPECT_EQ(std::ranges::count(steps, "split"), 3);
 }
 
+TEST(Plan, CutsCellsOfAnyAxis) {
+  Net net;
+  const ValueId x = net.input({3, 7, 4, 5});
+  for (const Size axis : {0, 1, 2}) net.give(net.add(Relu{}, {net.add(Slice{axis, 1, 3}, {x})}));
+  const ValueId y = net.add(Relu{}, {net.conv(x, 7, 6, 3)});
+  net.give(net.add(Unary{Function::Tanh}, {net.add(Slice{2, -2, {}}, {y})}));
+  const std::vector<Tensor> inputs{random({3, 7, 4, 5}, 5)};
+  expect_agreement(net.graph, inputs);
+  EXPECT_EQ(std::ranges::count(steps_of(net.graph, inputs), "slice"), 4);
+}
+
 TEST(Plan, ViewsAPartThatIsTheWhole) {
   Net net;
   const ValueId x = net.input({2, 1, 3, 5});

@@ -71,24 +71,29 @@ bool Builder::try_permute(const Node& node) {
   return true;
 }
 
+// y: cells first, first + 1, ... of x along an axis, copied.
+void Builder::cut(const Node& node, std::string what, ValueId y, std::size_t axis, Size first) {
+  const PlaceId x = dense(need(node.inputs[0], Layout::AsIs), node.layer);
+  const Sizes shape = shape_of(node.inputs[0]);
+  Size inner = 1;
+  for (std::size_t i = axis + 1; i < shape.size(); ++i) inner *= shape[i];
+  auto& step = add<CutRows>(node, std::move(what));
+  step.row = shape[axis] * inner, step.first = first * inner, step.length = shape_of(y)[axis] * inner;
+  step.x = x, step.y = make(y, Layout::AsIs);
+  places_[step.y].is_fixed = true;
+  step.reads = {x}, step.writes = {step.y};
+}
+
 bool Builder::try_split(const Node& node) {
   const auto* split = std::get_if<Split>(&node.op);
   if (!split || !is_real(node.inputs[0])) return false;
   for (const ValueId v : node.outputs)
     if (*checked_count(shape_of(v)) == 0) return false;
-  const PlaceId x = dense(need(node.inputs[0], Layout::AsIs), node.layer);
-  const Sizes shape = shape_of(node.inputs[0]);
-  const auto axis = static_cast<std::size_t>(positive_axis(split->axis, static_cast<Size>(shape.size())));
-  Size inner = 1, first = 0;
-  for (std::size_t i = axis + 1; i < shape.size(); ++i) inner *= shape[i];
+  const auto axis = static_cast<std::size_t>(positive_axis(split->axis, graph_[node.inputs[0]].type.rank()));
+  Size first = 0;
   for (const ValueId v : node.outputs) {
-    auto& step = add<CutRows>(node, "split");
-    const Size length = shape_of(v)[axis];
-    step.row = shape[axis] * inner, step.first = first * inner, step.length = length * inner;
-    first += length;
-    step.x = x, step.y = make(v, Layout::AsIs);
-    places_[step.y].is_fixed = true;
-    step.reads = {x}, step.writes = {step.y};
+    cut(node, "split", v, axis, first);
+    first += shape_of(v)[axis];
   }
   return true;
 }

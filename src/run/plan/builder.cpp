@@ -747,13 +747,15 @@ bool Builder::try_slice(const Node& node) {
   const Sizes shape = shape_of(x);
   const auto rank = static_cast<Size>(shape.size()), axis = positive_axis(slice->axis, rank);
   const bool is_second = axis == 1 && rank > 2 && usual_layout(x) == Layout::ChannelsLast;
-  if ((axis != rank - 1 && !is_second) || *checked_count(shape_of(y)) == 0) return false;
+  const Size first = resolve(*slice, shape[static_cast<std::size_t>(axis)]).first;
+  if (*checked_count(shape_of(y)) == 0) return false;
+  if (axis != rank - 1 && !is_second) return cut(node, "slice", y, static_cast<std::size_t>(axis), first), true;
   const Layout layout = is_second ? Layout::ChannelsLast : Layout::AsIs;
   const PlaceId whole = need(x, layout);
   places_[whole].is_fixed = true;
   Place part;
   part.where = places_[whole].where, part.shape = laid(y, layout), part.parent = whole, part.is_part = true;
-  part.first_channel = resolve(*slice, shape[static_cast<std::size_t>(axis)]).first, part.is_fixed = true;
+  part.first_channel = first, part.is_fixed = true;
   set(y, layout, places_.add(std::move(part)));
   return true;
 }

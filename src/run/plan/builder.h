@@ -62,8 +62,9 @@ class Builder {
   bool try_recurrent(const Node& node);
   template <class O>
   bool recurrent(const Node& node, const O& op, fast::Cell cell);
-  // Channels of a value without a copy.
+  // Channels of a value without a copy, cells of other axes with one.
   bool try_slice(const Node& node);
+  void cut(const Node& node, std::string what, ValueId y, std::size_t axis, Size first);
   // Zeros around a value that one convolution alone reads: it pads by itself.
   bool may_wait(const Node& node) const;
   const Node* waiting_pad(const Node& node) const;
