@@ -25,7 +25,7 @@ constexpr double shaken_by = 8 * unit_rounding, slack = 4;
 double share_of(const Tensor& got, const Tensor& wanted, const Tensor& error, const std::optional<Tensor>& own = {}) {
   if (got.shape() != wanted.shape()) return std::numeric_limits<double>::infinity();
   const auto x = got.doubles(), y = wanted.doubles();
-  const auto bound = error.floats(), off = own ? own->floats() : std::vector<float>(x.size(), 0.0F);
+  const auto bound = telling(error, wanted), off = own ? own->floats() : std::vector<float>(x.size(), 0.0F);
   double most = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double apart = std::abs(x[i] - y[i]) - static_cast<double>(off[i]);

@@ -174,13 +174,23 @@ Result<Rounded> evaluate_rounded(const Graph& piece, const std::vector<Tensor>& 
   return std::move(held[piece.outputs[0].slot()]);
 }
 
+std::vector<float> telling(const Tensor& error, const Tensor& value) {
+  auto bound = error.floats();
+  double scale = 0;
+  for (const double x : value.doubles())
+    if (std::isfinite(x)) scale = std::max(scale, std::abs(x));
+  for (float& one : bound)
+    if (!(static_cast<double>(one) <= scale)) one = static_cast<float>(scale);
+  return bound;
+}
+
 Result<Rounded> evaluate_sharply(const Graph& piece, const std::vector<Tensor>& inputs, double sharpness, int threads) {
   auto got = evaluate_rounded(piece, inputs, threads);
   if (!got || sharpness >= 1 || !got->error) return got;
   auto value = evaluate(piece, inputs, threads);
   if (!value) return pass(value);
   got->value = *std::move(value);
-  auto error = got->error->floats();
+  auto error = telling(*got->error, got->value);
   for (float& one : error) one *= static_cast<float>(sharpness);
   got->error = Tensor::of(got->value.shape(), std::move(error));
   return got;
@@ -206,7 +216,7 @@ Status allow_for_float64(Rounded& got, const Graph& a, const std::vector<Tensor>
   auto own = evaluate_rounded(a, inputs, threads);
   if (!own) return pass(own);
   if (!own->error) return {};
-  auto error = own->error->floats();
+  auto error = telling(*own->error, own->value);
   for (float& one : error) one *= static_cast<float>(exact_share);
   add_error(got, Tensor::of(own->error->shape(), std::move(error)), got.terms, got.limit, permutation);
   return {};

@@ -37,6 +37,9 @@ struct Rounded {
   double limit = 0;
 };
 Result<Rounded> evaluate_rounded(const Graph& piece, const std::vector<Tensor>& inputs, int threads);
+// A bound of float32's rounding as far as it tells anything: one beyond the largest number is that number. Behind norms of
+// recurrent cells it may have no end.
+std::vector<float> telling(const Tensor& error, const Tensor& value);
 // With `sharpness` below 1 the numbers are of float64, and of the error of float32 only that share is left: for
 // differences that float32's own rounding would cover.
 Result<Rounded> evaluate_sharply(const Graph& piece, const std::vector<Tensor>& inputs, double sharpness, int threads);
