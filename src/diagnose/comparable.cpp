@@ -3,6 +3,7 @@
 #include "diagnose/merge_calls.h"
 #include "diagnose/recognise.h"
 #include "diagnose/rules.h"
+#include "ops/expect.h"
 #include "passes/passes.h"
 #include "passes/rewrites.h"
 #include "prove/bound.h"
@@ -73,10 +74,41 @@ Result<Patch> fold_known_shapes(const Graph& graph, const Target&) {
   return patch;
 }
 
-// A sum with a constant right behind a layer becomes its bias, or part of the one that it has.
+// Where an axis of the shape lies under another one that holds the same numbers in the same order. Nothing: its cells are not
+// together there, or sizes behind it are not known.
+std::optional<std::size_t> axis_under(const Shape& from, std::size_t axis, const Shape& to) {
+  const auto behind = [](const Shape& shape, std::size_t at) { return product_of(std::span(shape).subspan(at + 1)); };
+  const auto wanted = behind(from, axis);
+  if (!wanted || !wanted->known() || !from[axis].known()) return std::nullopt;
+  for (std::size_t i = to.size(); i-- > 0;) {
+    const auto here = behind(to, i);
+    if (here && *here == *wanted && to[i] == from[axis]) return i;
+  }
+  return std::nullopt;
+}
+
+// The same behind a step that only moves numbers.
+std::optional<std::size_t> axis_behind(const Graph& graph, const Node& step, std::size_t axis) {
+  if (step.inputs.size() != 1) return std::nullopt;
+  const Shape &from = graph[step.inputs[0]].type.shape, &to = graph[step.outputs[0]].type.shape;
+  if (const auto* turn = std::get_if<Transpose>(&step.op)) {
+    const auto at = std::ranges::find(turn->permutation, static_cast<Size>(axis));
+    return static_cast<std::size_t>(at - turn->permutation.begin());
+  }
+  const bool keeps_order = std::holds_alternative<Reshape>(step.op) || std::holds_alternative<Flatten>(step.op) ||
+                           std::holds_alternative<Unsqueeze>(step.op) || std::holds_alternative<Squeeze>(step.op);
+  return keeps_order ? axis_under(from, axis, to) : std::nullopt;
+}
+
+// A sum with a constant behind a layer, or behind what only moves its numbers, becomes its bias, or part of the one that it has.
 Result<Patch> take_in_biases(const Graph& graph, const Target&) {
   Patch patch(graph);
   const auto readers = readers_of(graph);
+  const auto only_reader = [&](ValueId v) -> const Node* {
+    const auto& used = readers[v.slot()];
+    if (used.size() != 1 || std::ranges::find(graph.outputs, v) != graph.outputs.end()) return nullptr;
+    return &graph[used[0]];
+  };
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& layer = graph.nodes[i];
     const bool is_layer = std::holds_alternative<Conv>(layer.op) || std::holds_alternative<ConvTranspose>(layer.op) ||
@@ -84,31 +116,38 @@ Result<Patch> take_in_biases(const Graph& graph, const Target&) {
     if (!is_layer) continue;
     const ValueId own = layer.inputs.size() > 2 ? layer.inputs[2] : ValueId{};
     if (own && !graph[own].constant) continue;
-    const ValueId y = layer.outputs[0];
-    const auto& used = readers[y.slot()];
-    if (used.size() != 1 || std::ranges::find(graph.outputs, y) != graph.outputs.end()) continue;
-    const Node& sum = graph[used[0]];
-    const auto* binary = std::get_if<Binary>(&sum.op);
-    if (!binary || binary->function != BinaryFunction::Add) continue;
-    const ValueId other = sum.inputs[0] == y ? sum.inputs[1] : sum.inputs[0];
+    ValueId y = layer.outputs[0];
+    std::size_t axis = graph[y].type.shape.size() - 1;
+    if (const auto* conv = std::get_if<Conv>(&layer.op)) axis = static_cast<std::size_t>(conv->axes.channel());
+    if (const auto* up = std::get_if<ConvTranspose>(&layer.op)) axis = static_cast<std::size_t>(up->axes.channel());
+    const Dim channels = graph[y].type.shape[axis];
+    const Node* sum = only_reader(y);
+    while (sum && channels.known()) {
+      const auto next = axis_behind(graph, *sum, axis);
+      if (!next) break;
+      axis = *next, y = sum->outputs[0];
+      sum = only_reader(y);
+    }
+    const auto* binary = sum ? std::get_if<Binary>(&sum->op) : nullptr;
+    if (!binary || binary->function != BinaryFunction::Add || !channels.known()) continue;
+    const ValueId other = sum->inputs[0] == y ? sum->inputs[1] : sum->inputs[0];
     if (!other || !graph[other].constant) continue;
     // One number added to everything is no bias.
     if (own && graph[other].constant->count() == 1) continue;
     const Shape& shape = graph[y].type.shape;
-    std::size_t axis = shape.size() - 1;
-    if (const auto* conv = std::get_if<Conv>(&layer.op)) axis = static_cast<std::size_t>(conv->axes.channel());
-    if (const auto* up = std::get_if<ConvTranspose>(&layer.op)) axis = static_cast<std::size_t>(up->axes.channel());
-    if (!shape[axis].known() || graph[sum.outputs[0]].type.shape != shape) continue;
-    auto bias = bias_of(*graph[other].constant, *shape[axis], axis, shape.size());
+    if (graph[sum->outputs[0]].type.shape != shape) continue;
+    auto bias = bias_of(*graph[other].constant, *channels, axis, shape.size());
     if (!bias || (own && graph[own].constant->shape() != bias->shape())) continue;
     if (own) bias = with_added(*graph[own].constant, *bias);
     std::vector<ValueId> inputs{layer.inputs[0], layer.inputs[1],
                                 patch.constant(graph.unique_name(layer.layer + "/bias_of_sum"), *std::move(bias))};
     auto made = patch.node(layer, layer.op, std::move(inputs));
     if (!made) return pass(made);
+    const bool is_apart = y != layer.outputs[0];
     patch.remove({static_cast<std::int32_t>(i)});
-    patch.remove(used[0]);
-    patch.replace(sum.outputs[0], made->front());
+    patch.remove(graph[sum->outputs[0]].producer);
+    if (is_apart) patch.replace(layer.outputs[0], made->front());
+    patch.replace(sum->outputs[0], is_apart ? y : made->front());
   }
   return patch;
 }

@@ -41,6 +41,9 @@ MODELS = {  # name: shape of the input, its type, layers, policy
     "causal convolution and a transposed one": ((12, 4), "float32", causal, "float32"),
     "masked LSTM": ((7, 3), "float32", lambda x: layers.LSTM(4)(layers.Masking(0.0)(x)), "float32"),
     "masked RNN behind a layer": ((7, 3), "float32", lambda x: layers.SimpleRNN(3)(layers.Dense(4)(layers.Masking(0.0)(x))), "float32"),
+    "dense over an axis of three behind slopes": ((8, 4), "float32", lambda x: layers.Dense(3)(layers.PReLU(shared_axes=[1])(x)), "float32"),
+    "convolutions of sequences behind a norm": (
+        (12, 4), "float32", lambda x: layers.Dense(3)(layers.Conv1D(5, 3)(layers.BatchNormalization()(x))), "float32"),
     "softmax over two axes": ((6, 4), "float32", lambda x: layers.Softmax(axis=[1, 2])(x), "float32"),
     "dense layer adapted at low rank": ((5,), "float32", adapted, "float32"),
     "head of float32 behind halves": (
