@@ -5,6 +5,7 @@
 #include "diagnose/hypothesis.h"
 #include "diagnose/kinds.h"
 #include "diagnose/moved.h"
+#include "graph/stored.h"
 
 #include <fmt/format.h>
 
@@ -110,6 +111,13 @@ Result<std::map<ValueId, Filling>> fillings(const std::map<ValueId, CarriedNumbe
   return all;
 }
 
+std::vector<Size> places_as_stored(const Value& constant, const std::vector<Size>& places) {
+  if (!constant.origin) return places;
+  const std::vector<double> read(places.begin(), places.end());
+  const auto stored = as_stored(constant, Tensor::of(constant.constant->shape(), read)).doubles();
+  return {stored.begin(), stored.end()};
+}
+
 }  // namespace
 
 Result<CarriedModel> carry(const Graph& a, const Graph& b) {
@@ -144,15 +152,13 @@ Result<CarriedModel> carry(const Graph& a, const Graph& b) {
 
   CarriedModel result;
   result.b = b;
+  std::map<std::string, Tensor> stored;  // as they lie in b's file
   for (std::size_t i = 0; i < b.values.size(); ++i) {
     const ValueId v{static_cast<std::int32_t>(i)};
     if (!b[v].constant || b[v].constant->dtype() != DType::F32) continue;
     const auto found = filled_weights->find(v);
     const Size count = b[v].constant->count();
-    if (found == filled_weights->end()) {
-      result.kept.push_back(b[v].name);
-      continue;
-    }
+    if (found == filled_weights->end()) continue;
     Filling& filling = found->second;
     if (filling.done != count)
       return fail(Fault::Proof, fmt::format("weight '{}' of b is used in part alone ({} of {} numbers)", b[v].name,
@@ -160,16 +166,31 @@ Result<CarriedModel> carry(const Graph& a, const Graph& b) {
     CarriedWeight row{real->a[filling.node_a].layer,
                       real->b[filling.node_b].layer,
                       {},
-                      b[v].name,
+                      stored_name(b[v]),
                       {},
-                      b[v].constant->shape(),
+                      stored_shape(b[v]),
                       filling.how};
-    const Moved moved = moved_from(a, of_a, filling.places, row.shape);
+    const Sizes& shape = b[v].constant->shape();
+    const Tensor numbers = Tensor::of(shape, std::move(filling.values));
+    const auto [known, is_new] = stored.emplace(row.target, as_stored(b[v], numbers));
+    result.b[v].constant = numbers;
+    if (!is_new) {
+      if (same_bytes(known->second, as_stored(b[v], numbers))) continue;
+      return fail(Fault::Proof,
+                  "weight '" + row.target + "' of b is used more than once, and a has other numbers there");
+    }
+    const Moved moved = moved_from(a, of_a, places_as_stored(b[v], filling.places), row.shape);
     row.source = moved.source;
     row.source_shape = moved.shape;
     if (row.how.empty()) row.how = moved.source.empty() ? "zeros: a has none" : moved.how;
     result.weights.push_back(std::move(row));
-    result.b[v].constant = Tensor::of(b[v].constant->shape(), std::move(filling.values));
+  }
+  for (std::size_t i = 0; i < b.values.size(); ++i) {
+    const ValueId v{static_cast<std::int32_t>(i)};
+    if (!b[v].constant || b[v].constant->dtype() != DType::F32 || filled_weights->contains(v)) continue;
+    if (const auto given = stored.find(stored_name(b[v])); given != stored.end())
+      result.b[v].constant = as_read(b[v], given->second);
+    else result.kept.push_back(b[v].name);
   }
   if (result.weights.empty()) return fail(Fault::Unsupported, "b has no weights that a could give");
   return result;

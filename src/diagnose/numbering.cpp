@@ -1,5 +1,7 @@
 #include "diagnose/numbering.h"
 
+#include "graph/stored.h"
+
 #include <algorithm>
 #include <bit>
 #include <set>
@@ -11,6 +13,14 @@ namespace {
 // Every finite positive float has bits of its own, from 1 on; they survive each copy and each conversion to double.
 constexpr std::uint32_t most_places = 0x7f7fffff;
 
+bool only_moves(const Op& op) { return only_reshapes(op) || std::holds_alternative<Transpose>(op); }
+
+// The constant that is read as `v`, perhaps under another shape or in another order.
+ValueId moved_constant(const Graph& graph, ValueId v) {
+  while (v && graph[v].producer && only_moves(graph[graph[v].producer].op)) v = graph[graph[v].producer].inputs[0];
+  return v;
+}
+
 }  // namespace
 
 Numbering::Numbering(const Graph& graph) : graph_(graph) {
@@ -19,7 +29,8 @@ Numbering::Numbering(const Graph& graph) : graph_(graph) {
     const bool is_layer = traits_of(node.op).learnt == Learnt::Weights,
                is_sum = std::holds_alternative<Binary>(node.op);
     if (!is_layer && !is_sum) continue;
-    for (const ValueId v : node.inputs) {
+    for (const ValueId input : node.inputs) {
+      const ValueId v = moved_constant(graph, input);
       if (!v || !graph[v].constant || graph[v].constant->dtype() != DType::F32) continue;
       if (is_layer || graph[v].constant->count() > 1) chosen.insert(v);
     }

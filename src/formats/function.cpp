@@ -2,6 +2,7 @@
 #include "formats/function.h"
 
 #include "formats/einsum_steps.h"
+#include "ops/axes.h"
 
 #include <algorithm>
 
@@ -126,6 +127,24 @@ ValueId FunctionCall::make_constant(std::string_view word, Tensor tensor) {
   const bool literal = tensor.rank() == 0;
   const ValueId made = graph_.constant(layer_ + "/" + std::string(word), std::move(tensor), false);
   graph_[made].literal = literal;
+  return made;
+}
+
+ValueId FunctionCall::turned(std::string_view word, ValueId constant, const Sizes& permutation, const Sizes& shape) {
+  const Value& before = graph_[constant];
+  Tensor tensor = before.constant->permuted(permutation);
+  std::optional<Origin> origin = Origin{before.name, before.constant->shape(), permutation};
+  if (before.origin) {
+    // What was turned and then reshaped has no axes of the file's any more.
+    const auto& [source, split, first] = *before.origin;
+    Sizes lies;
+    for (const Size axis : first) lies.push_back(split[static_cast<std::size_t>(axis)]);
+    origin.reset();
+    if (lies == before.constant->shape()) origin = Origin{source, split, compose(first, permutation)};
+  }
+  if (!shape.empty()) tensor = tensor.reshaped(shape);
+  const ValueId made = make_constant(word, std::move(tensor));
+  graph_[made].origin = std::move(origin);
   return made;
 }
 

@@ -60,6 +60,8 @@ class FunctionCall {
   std::vector<ValueId> through(const FunctionRow& row, const Json& arguments, TensorArguments tensors,
                                std::size_t wanted = 1);
   ValueId make_constant(std::string_view word, Tensor tensor);
+  // A constant with its axes in another order, under `shape` if that is given: it remembers how it lies in the file.
+  ValueId turned(std::string_view word, ValueId constant, const Sizes& permutation, const Sizes& shape = {});
   // The numbers of a constant in another order; what is made takes its name.
   ValueId remade(ValueId constant, Tensor tensor, std::shared_ptr<const Quantization> quantization = {});
   // Null: its numbers are what they are.

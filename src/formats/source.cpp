@@ -240,6 +240,9 @@ class Program {
     return graph;
   }
 
+  // Of a module of PyTorch, once it is run.
+  Result<std::vector<LoadedTensor>> state() const { return within(name_, torch_.state()); }
+
  private:
   // The first words of what was read over; of many statements the first few.
   void tell_left_out(const std::string& text) {
@@ -560,5 +563,11 @@ Result<Graph> read_source_text(std::string text, const std::string& part, const 
 }
 
 Result<Graph> read_source(const fs::path& file, const LoadOptions& options) { return Program(file, options).run(); }
+
+Result<std::vector<LoadedTensor>> state_of_source(const fs::path& file, const LoadOptions& options) {
+  Program program(file, options);
+  if (auto graph = program.run(); !graph) return pass(graph);
+  return program.state();
+}
 
 }  // namespace convoy

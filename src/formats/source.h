@@ -17,7 +17,10 @@ Result<std::optional<std::filesystem::path>> weights_beside(const std::filesyste
 // class derives from or makes; else its last function that gives a model as it stands. A shape without a name in the options is that of the first input.
 // Fails: what Python would refuse, or what is not known here, with "file:line:column" as place and the line shown.
 Result<Graph> read_source(const std::filesystem::path& file, const LoadOptions& options);
-// The same of a program that is no file yet: the class, function or variable `part` of `text`.
+// The state_dict of the module that read_source takes for the model: tied tensors are one. Fails: as it does; Unsupported:
+// weights that a parametrization computes of others.
+Result<std::vector<LoadedTensor>> state_of_source(const std::filesystem::path& file, const LoadOptions& options);
+// The graph of a program that is no file yet: the class, function or variable `part` of `text`.
 Result<Graph> read_source_text(std::string text, const std::string& part, const LoadOptions& options);
 
 }  // namespace convoy

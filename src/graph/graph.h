@@ -47,7 +47,7 @@ struct Value {
   // Of real numbers that are held as whole ones: `type` says float32, a constant holds the whole ones.
   std::shared_ptr<const Quantization> quantization;
   NodeId producer;  // none for inputs and constants
-  std::optional<Origin> origin;
+  std::optional<Origin> origin;  // as read: of a constant in another order than in the file, see stored.h
 };
 
 // A model inside the model: the source's name for it, and which call of it this is (0, 1, ... for a shared one).

@@ -4,6 +4,7 @@
 #include "formats/source.h"
 #include "formats/torch/exported/archive.h"
 #include "formats/weights.h"
+#include "graph/stored.h"
 #include "passes/passes.h"
 #include "port/convert_weights.h"
 #include "port/journey.h"
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace convoy {
 namespace {
@@ -35,36 +37,54 @@ Status check_name(Kind kind, const fs::path& output) {
   return {};
 }
 
-// What state_dict holds: b's own tensors in b's order, with a's numbers where they have a counterpart.
-Result<std::vector<LoadedTensor>> state_dict_of(const MatchedModels& models, const fs::path& file_b) {
-  const Graph& b = models.carried.b;
-  std::map<std::string, Tensor> carried;
-  for (const auto& row : models.carried.weights)
-    for (const Value& value : b.values)
-      if (value.name == row.target) carried.emplace(row.target, *value.constant);
-  std::vector<LoadedTensor> tensors;
-  if (is_source(file_b)) {
-    for (const Value& value : b.values) {
-      if (!value.constant) continue;
-      const bool is_kept = std::ranges::find(models.carried.kept, value.name) != models.carried.kept.end();
-      if (carried.contains(value.name) || (is_kept && value.trainable))
-        tensors.push_back({value.name, *value.constant});
-    }
-    return tensors;
-  }
+// b's own tensors, by the names and in the order of its state_dict. Tied ones are one tensor.
+Result<std::vector<LoadedTensor>> own_state(const fs::path& file_b, const LoadOptions& options) {
+  if (is_source(file_b)) return state_of_source(file_b, options);
   const auto mapped = open_file(file_b.string());
   if (!mapped) return std::unexpected(mapped.error());
   const auto zip = ZipArchive::open(blob_of(*mapped));
   if (!zip) return std::unexpected(zip.error());
   auto archive = torch::read_exported(*zip);
   if (!archive) return pass(archive);
+  std::vector<LoadedTensor> tensors;
+  for (auto& [name, tensor] : archive->weights) tensors.push_back({name, std::move(tensor)});
+  return tensors;
+}
+
+std::set<std::string> targets_of(const MatchedModels& models) {
+  std::set<std::string> names;
+  for (const auto& row : models.carried.weights) names.insert(row.target);
+  return names;
+}
+
+// What state_dict holds: b's own tensors with a's numbers where they have a counterpart.
+Result<std::vector<LoadedTensor>> state_dict_of(const MatchedModels& models, const fs::path& file_b,
+                                                const LoadOptions& options) {
+  const Graph& b = models.carried.b;
+  const auto targets = targets_of(models);
+  std::map<std::string, Tensor> carried;
+  for (const Value& value : b.values)
+    if (value.constant && targets.contains(stored_name(value)))
+      carried.emplace(stored_name(value), as_stored(value, *value.constant));
+  auto tensors = own_state(file_b, options);
+  if (!tensors) return tensors;
   std::map<const void*, const Tensor*> tied;
-  for (const auto& [name, tensor] : archive->weights)
+  std::set<std::string> held;
+  for (const auto& [name, tensor] : *tensors) {
+    held.insert(name);
     if (const auto found = carried.find(name); found != carried.end()) tied[tensor.identity()] = &found->second;
-  for (const auto& [name, tensor] : archive->weights) {
+  }
+  for (const auto& row : models.carried.weights)
+    if (!held.contains(row.target))
+      return fail(
+          Fault::Unsupported,
+          "layer '" + row.layer_b +
+              "' of b makes its weight of others that it stores, so that a's numbers have no place there; store "
+              "it as the layer uses it (a parametrization is taken off with remove_parametrizations, "
+              "remove_weight_norm or remove_spectral_norm of torch.nn.utils)");
+  for (auto& [name, tensor] : *tensors) {
     const auto found = tied.find(tensor.identity());
-    const bool is_given = found != tied.end() && found->second->shape() == tensor.shape();
-    tensors.push_back({name, is_given ? *found->second : tensor});
+    if (found != tied.end() && found->second->shape() == tensor.shape()) tensor = *found->second;
   }
   return tensors;
 }
@@ -99,12 +119,13 @@ Result<Graph> read_again(const MatchedModels& models, Kind kind, const fs::path&
   Graph b = models.carried.b;
   std::map<std::string, const Tensor*> named;
   for (const auto& one : tensors->tensors) named.emplace(one.name, &one.tensor);
-  for (const auto& row : models.carried.weights) {
-    const auto found = named.find(row.target);
-    const auto value = std::ranges::find(b.values, row.target, &Value::name);
-    if (found == named.end() || value == b.values.end())
-      return fail(Fault::Internal, "'" + row.target + "' is not in the file as it was written");
-    value->constant = found->second->reshaped(value->constant->shape());
+  const auto targets = targets_of(models);
+  for (Value& value : b.values) {
+    if (!value.constant || !targets.contains(stored_name(value))) continue;
+    const auto found = named.find(stored_name(value));
+    if (found == named.end())
+      return fail(Fault::Internal, "'" + stored_name(value) + "' is not in the file as it was written");
+    value.constant = as_read(value, *found->second);
   }
   return b;
 }
@@ -120,10 +141,11 @@ std::vector<std::string> notes_of(const diagnose::CarriedModel& carried) {
   return notes;
 }
 
-Status write_copy(const MatchedModels& models, Kind kind, const fs::path& file_b, const fs::path& output,
+Status write_copy(const MatchedModels& models, Kind kind, const fs::path& file_b, const CopyOptions& options,
                   const Append& append) {
+  const fs::path& output = options.output;
   if (kind != Kind::Torch) return write_as_it_was(models.carried.b, kind, output, append);
-  auto tensors = state_dict_of(models, file_b);
+  auto tensors = state_dict_of(models, file_b, options.load_b);
   if (!tensors) return pass(tensors);
   return write_weights_file(output, {WeightsKind::PyTorch, std::move(*tensors)}, append);
 }
@@ -149,7 +171,7 @@ Result<CopiedWeights> copy_weights(const fs::path& a, const fs::path& b, const C
   const auto kind = within(b.filename().string(), kind_of(models->b));
   if (!kind) return std::unexpected(kind.error());
   if (auto good = check_name(*kind, options.output); !good) return pass(good);
-  if (auto done = write_copy(*models, *kind, b, options.output, out->sink(0)); !done) return pass(done);
+  if (auto done = write_copy(*models, *kind, b, options, out->sink(0)); !done) return pass(done);
   const auto sha256 = out->close(0);
   if (!sha256) return std::unexpected(sha256.error());
   auto again = read_again(*models, *kind, b, out->temporary(0), options);

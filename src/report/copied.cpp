@@ -2,6 +2,7 @@
 
 #include "base/shown.h"
 #include "diagnose/cause.h"
+#include "graph/stored.h"
 #include "report/table.h"
 
 #include <fmt/format.h>
@@ -34,7 +35,7 @@ std::map<std::string, double> differences(const MatchedModels& models) {
     double largest = 0;
     for (std::size_t k = 0; k < x.size(); ++k)
       largest = std::max(largest, std::abs(static_cast<double>(x[k]) - static_cast<double>(y[k])));
-    all[own.name] = largest;
+    all[stored_name(own)] = largest;
   }
   return all;
 }

@@ -150,7 +150,7 @@ std::vector<ValueId> bilinear(FunctionCall& call) {
     return {};
   }
   const Size out = *call.dim(weight, 0), in = *call.dim(weight, 1), other_in = *call.dim(weight, 2);
-  const ValueId matrix = call.make_constant("weight", known->permuted(Sizes{1, 0, 2}).reshaped({in, out * other_in}));
+  const ValueId matrix = call.turned("weight", weight, {1, 0, 2}, {in, out * other_in});
   Sizes to(static_cast<std::size_t>(rank - 1), 0);
   to.insert(to.end(), {out, other_in});
   const ValueId made = call.add(Reshape{to}, {call.add(Linear{LinearOrder::InOut}, {a, matrix})});

@@ -60,7 +60,7 @@ Results unflatten(FunctionCall& call) {
 // A constant is put in order at once, so that a weight stays a weight.
 Results transposed(FunctionCall& call, ValueId x, const Sizes& permutation) {
   if (call.failed()) return {};
-  if (const Tensor* known = call.constant(x)) return {call.make_constant("transposed", known->permuted(permutation))};
+  if (call.constant(x)) return {call.turned("transposed", x, permutation)};
   return {call.add(Transpose{permutation}, {x})};
 }
 

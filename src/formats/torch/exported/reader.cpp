@@ -14,6 +14,7 @@
 #include "formats/torch/exported/views.h"
 #include "formats/torch/kept_state.h"
 #include "graph/size_condition.h"
+#include "graph/stored.h"
 #include "ops/expect.h"
 #include "run/cost.h"
 #include "run/run.h"
@@ -579,6 +580,7 @@ class Reader {
         value.literal = literal;
         value.producer = {};
       }
+      if (only_reshapes(node.op)) graph_[node.outputs[0]].origin = stored_origin(graph_[node.inputs[0]]);
     }
     graph_.nodes.resize(first);
     return {};

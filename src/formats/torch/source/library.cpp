@@ -18,6 +18,8 @@ class Libraries {
   explicit Libraries(const LoadOptions& options) : tracer(options), classes(tracer) {}
   Tracer tracer;
   ModuleClasses classes;
+  std::vector<LoadedTensor> state;
+  std::vector<std::string> computed;  // names in it of weights that the module computes of others
 };
 
 SourceLibrary::SourceLibrary(const LoadOptions& options) : all_(std::make_unique<Libraries>(options)) {}
@@ -282,6 +284,8 @@ Result<Graph> SourceLibrary::graph_of(Interpreter& in, Value model) {
   std::vector<std::pair<std::string, SourceTensor*>> weights;
   if (auto done = name_all(tracer, *module, "", weights, 0); !done) return pass(done);
   if (auto done = tracer.bind(weights); !done) return pass(done);
+  for (const auto& [name, tensor] : weights) all_->state.push_back({name, *graph[tensor->value].constant});
+  all_->computed = parametrized(tracer, *module, weights);
   const auto names = input_names(tracer, *module);
   if (!names) return std::unexpected(names.error());
   auto given = arguments_of(tracer, in, *module, *names);
@@ -308,6 +312,16 @@ Result<Graph> SourceLibrary::graph_of(Interpreter& in, Value model) {
   tracer.tell_literals();
   prune(graph);
   return std::move(graph);
+}
+
+Result<std::vector<LoadedTensor>> SourceLibrary::state() const {
+  if (!all_->computed.empty())
+    return fail(Fault::Unsupported,
+                "weight '" + all_->computed.front() +
+                    "' is made of others that the module stores, so that a's numbers have no place there; take the "
+                    "parametrization off first (remove_parametrizations, remove_weight_norm or remove_spectral_norm of "
+                    "torch.nn.utils)");
+  return all_->state;
 }
 
 }  // namespace convoy::torch

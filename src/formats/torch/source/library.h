@@ -29,6 +29,8 @@ class SourceLibrary : public python::Library {
   // Calls the module on inputs of the shapes that --shape gives. Without weights from a file, those of PyTorch's own
   // initialisers. Fails: what a row refuses; weights of a file that the module does not have, or has otherwise.
   Result<Graph> graph_of(python::Interpreter& in, python::Value model);
+  // The state_dict of that module. Fails (Unsupported): weights that a parametrization computes of others.
+  Result<std::vector<LoadedTensor>> state() const;
 
  private:
   std::unique_ptr<Libraries> all_;

@@ -13,6 +13,13 @@ std::string text_of_name(const std::optional<Value>& said) {
   return text ? text->text : "weight";
 }
 
+void add_normed(const Instance& module, const std::string& path, std::vector<std::string>& names, int depth) {
+  if (depth > 64) return;
+  for (const auto& [name, value] : module.attributes.all())
+    if (name.starts_with(norms_of)) names.push_back(path + name.substr(norms_of.size()));
+  for (const auto& [name, child] : children_of(module)) add_normed(*child, path + name + ".", names, depth + 1);
+}
+
 Size norms_in(const Instance& module, std::set<const Instance*>& seen, int depth) {
   if (depth > 64 || !seen.insert(&module).second) return 0;
   Size count = 0;
@@ -58,6 +65,14 @@ Made without_weight_norm(Arguments& given) {
     module->attributes.erase(std::string(norms_of) + text_of_name(name));
   }
   return given.placed[0];
+}
+
+std::vector<std::string> parametrized(Tracer& tracer, const Instance& module, const Tracer::NamedWeights& named) {
+  std::vector<std::string> names;
+  add_normed(module, "", names, 0);
+  for (const auto& [name, tensor] : named)
+    if (tracer.spectral.contains(tensor->value.index)) names.push_back(name);
+  return names;
 }
 
 LiveParameters::LiveParameters(Tracer& tracer, const Instance& module, const Tracer::NamedWeights& named)

@@ -10,6 +10,8 @@ namespace convoy::torch {
 Made weight_norm(Tracer& tracer, Arguments& given);
 // remove_weight_norm(module, name), remove_parametrizations(module, tensor_name): the norms are gone.
 Made without_weight_norm(Arguments& given);
+// Names of weights that PyTorch computes of others: under weight_norm or spectral_norm.
+std::vector<std::string> parametrized(Tracer& tracer, const Instance& module, const Tracer::NamedWeights& named);
 
 // The parameters of a module whose graph is complete and not pruned yet.
 class LiveParameters {

@@ -3,6 +3,7 @@
 #include "formats/torch/declared_type.h"
 #include "formats/torch/kept_state.h"
 #include "formats/torch/source/array.h"
+#include "graph/stored.h"
 #include "run/cost.h"
 #include "run/run.h"
 
@@ -164,11 +165,7 @@ Result<Shape> Tracer::shape_of(SourceTensor& tensor) {
 
 namespace {
 
-bool only_reorders(const Op& op) {
-  return std::holds_alternative<Reshape>(op) || std::holds_alternative<Flatten>(op) ||
-         std::holds_alternative<Transpose>(op) || std::holds_alternative<Unsqueeze>(op) ||
-         std::holds_alternative<Squeeze>(op);
-}
+bool only_reorders(const Op& op) { return only_reshapes(op) || std::holds_alternative<Transpose>(op); }
 
 }  // namespace
 
@@ -200,6 +197,8 @@ Result<std::vector<ValueId>> Tracer::folded(std::size_t first, std::vector<Value
     if (!only_reorders(graph.nodes[i].op)) continue;
     if (const auto of = reordered.find(graph.nodes[i].inputs.front().index); of != reordered.end())
       reordered.emplace(outputs.front().index, of->second);
+    if (only_reshapes(graph.nodes[i].op))
+      graph[outputs.front()].origin = stored_origin(graph[graph.nodes[i].inputs.front()]);
   }
   graph.nodes.resize(first);
   return values;

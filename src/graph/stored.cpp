@@ -1,0 +1,45 @@
+#include "graph/stored.h"
+
+#include "ops/axes.h"
+
+#include <numeric>
+
+namespace convoy {
+
+const std::string& stored_name(const Value& constant) {
+  return constant.origin ? constant.origin->source : constant.name;
+}
+
+Sizes stored_shape(const Value& constant) {
+  return constant.origin ? constant.origin->split : constant.constant->shape();
+}
+
+Tensor as_stored(const Value& constant, const Tensor& numbers) {
+  if (!constant.origin) return numbers;
+  const auto& [source, shape, permutation] = *constant.origin;
+  Sizes turned;
+  for (const Size axis : permutation) turned.push_back(shape[static_cast<std::size_t>(axis)]);
+  return numbers.reshaped(turned).permuted(inverse(permutation));
+}
+
+Tensor as_read(const Value& constant, const Tensor& stored) {
+  if (!constant.origin) return stored.reshaped(constant.constant->shape());
+  return stored.reshaped(constant.origin->split)
+      .permuted(constant.origin->permutation)
+      .reshaped(constant.constant->shape());
+}
+
+bool only_reshapes(const Op& op) {
+  return std::holds_alternative<Reshape>(op) || std::holds_alternative<Flatten>(op) ||
+         std::holds_alternative<Unsqueeze>(op) || std::holds_alternative<Squeeze>(op) ||
+         std::holds_alternative<Identity>(op);
+}
+
+Origin stored_origin(const Value& constant) {
+  if (constant.origin) return *constant.origin;
+  Sizes own(constant.constant->shape().size());
+  std::iota(own.begin(), own.end(), Size{0});
+  return {constant.name, constant.constant->shape(), std::move(own)};
+}
+
+}  // namespace convoy
