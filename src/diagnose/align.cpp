@@ -402,7 +402,11 @@ class Aligner {
     if (guide_.by_numbers) return here == there;
     if (here == Family::Product) here = Family::Convolution;
     if (there == Family::Product) there = Family::Convolution;
-    return here == there && numbers(a_, a_[n]) == numbers(b_, b_[m]);
+    if (here != there) return false;
+    if (here != Family::Norm) return numbers(a_, a_[n]) == numbers(b_, b_[m]);
+    // Each of a norm's vectors may be left out where it would change nothing.
+    const Size of_a = channels(a_, a_[n]), of_b = channels(b_, b_[m]);
+    return of_a == of_b || of_a == 0 || of_b == 0;
   }
   bool is_alike(NodeId n, NodeId m) const {
     const std::size_t i = n.slot(), j = m.slot();
@@ -429,6 +433,14 @@ class Aligner {
     return node.inputs.size() > 1 && node.inputs[1] && graph[node.inputs[1]].constant
                ? graph[node.inputs[1]].constant->count()
                : 0;
+  }
+
+  // Of a norm, as far as it holds numbers.
+  static Size channels(const Graph& graph, const Node& norm) {
+    Size most = 0;
+    for (std::size_t i = 1; i < norm.inputs.size(); ++i)
+      if (const ValueId v = norm.inputs[i]; v && graph[v].constant) most = std::max(most, graph[v].constant->count());
+    return most;
   }
 
   void count() {

@@ -253,6 +253,11 @@ class Carrier {
         const auto values = numbers.values.floats();
         const float none = is_scale ? 1.0F : 0.0F;
         if (std::ranges::all_of(values, [&](float v) { return v == none; })) continue;
+        if (is_norm && slot <= 2)
+          return fail(Fault::Proof,
+                      fmt::format("layer {} of a has {}, and {} of b has no place for them", quoted(name_a(a)),
+                                  is_scale ? "scales (gamma) that are not all 1" : "offsets (beta) that are not all 0",
+                                  quoted(name_b(b))));
         return fail(Fault::Proof,
                     fmt::format("layer {} of a has weights that {} of b has no place for (input {} of {})",
                                 quoted(name_a(a)), quoted(name_b(b)), slot, name_of(node_b.op)));

@@ -37,6 +37,7 @@ Number first_kind(const Graph& graph, const Node& node) {
   Family family = family_of(node.op);
   if (family == Family::Product) family = Family::Convolution;  // a product is a convolution of one cell
   Number kind = joined(1, static_cast<Number>(family));
+  if (family == Family::Norm) return kind;  // its vectors may be left out where they would change nothing
   if (node.inputs.size() > 1 && node.inputs[1] && graph[node.inputs[1]].constant) {
     Sizes sizes;
     for (const Size n : graph[node.inputs[1]].constant->shape())

@@ -130,6 +130,52 @@ def test_one_tensor_read_in_two_orders_takes_one_layer_alone(tmp_path, b):
     assert copy(tmp_path, b).returncode == 3
 
 
+def convolution_and_norm(**options):
+    from keras import layers
+
+    return [layers.Conv2D(5, 3, padding="same", use_bias=False), layers.BatchNormalization(**options)], (6, 7, 4)
+
+
+NORMED = module(["self.c = nn.Conv2d(4, 5, 3, padding=1, bias=False)", "self.b = nn.BatchNorm2d(5, eps=1e-3)"],
+                "self.b(self.c(x))")
+LEFT_OUT = [{"scale": False}, {"center": False}, {"scale": False, "center": False}]
+
+
+@pytest.mark.parametrize("b", ["b.pt2", "b.py:Net"])
+@pytest.mark.parametrize("options", LEFT_OUT, ids=str)
+def test_scales_and_offsets_that_a_norm_leaves_out_are_ones_and_zeros(tmp_path, options, b):
+    import torch
+
+    model, shape = trained(lambda: convolution_and_norm(**options), tmp_path)
+    net = net_of(NORMED, tmp_path)
+    with torch.no_grad():
+        net.b.weight.uniform_(2, 3), net.b.bias.uniform_(2, 3)
+    exported(net, shape, tmp_path)
+    done = copy(tmp_path, b)
+    assert done.returncode == 0, done.stderr
+    net.load_state_dict(torch.load(tmp_path / "out.pt", weights_only=True), strict=True)
+    answers_alike(model, net, shape)
+
+
+@pytest.mark.parametrize("options, word", [({"scale": False}, "gamma"), ({"center": False}, "beta")], ids=str)
+def test_a_norm_that_leaves_them_out_takes_ones_and_zeros_alone(tmp_path, options, word):
+    import keras
+    import torch
+
+    _, shape = trained(lambda: convolution_and_norm(**options), tmp_path)
+    net = net_of(NORMED, tmp_path)
+    command = [CONVOY, "weights", tmp_path / "b.pt2", tmp_path / "a.keras", "--copy", "-f", "-o", tmp_path / "out.keras"]
+    exported(net, shape, tmp_path)
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    answers_alike(keras.saving.load_model(tmp_path / "out.keras"), net, shape)
+    with torch.no_grad():
+        net.b.weight[1], net.b.bias[1] = 2, 1
+    exported(net, shape, tmp_path)
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 3 and "layer 'b' of a has" in done.stderr and f"({word})" in done.stderr, done.stderr
+
+
 PARAMETRIZED = ["nn.utils.weight_norm(CONV)", "nn.utils.parametrizations.weight_norm(CONV)",
                 "nn.utils.spectral_norm(CONV)", "nn.utils.parametrizations.spectral_norm(CONV)"]
 
