@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -57,19 +58,23 @@ Tensor with_added(const Tensor& bias, const Tensor& more) {
 // Numbers that are known and only stand under another shape or in another order of axes.
 Result<Patch> fold_known_shapes(const Graph& graph, const Target&) {
   Patch patch(graph);
+  std::map<ValueId, Tensor> made;  // of one such step on another
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
     if (node.inputs.size() != 1 || !node.inputs[0] || node.outputs.size() != 1) continue;
-    const auto& constant = graph[node.inputs[0]].constant;
+    const auto before = made.find(node.inputs[0]);
+    const Tensor* constant = before != made.end()             ? &before->second
+                             : graph[node.inputs[0]].constant ? &*graph[node.inputs[0]].constant
+                                                              : nullptr;
     const auto* turn = std::get_if<Transpose>(&node.op);
     const bool keeps_order = std::holds_alternative<Reshape>(node.op) || std::holds_alternative<Unsqueeze>(node.op) ||
                              std::holds_alternative<Squeeze>(node.op) || std::holds_alternative<Flatten>(node.op);
     const auto shape = sizes_of(graph[node.outputs[0]].type.shape);
     if (!constant || !shape || (!turn && !keeps_order) || checked_count(*shape) != constant->count()) continue;
+    Tensor now = turn ? constant->permuted(turn->permutation) : constant->reshaped(*shape);
     patch.remove({static_cast<std::int32_t>(i)});
-    patch.replace(node.outputs[0],
-                  patch.constant(graph.unique_name(node.layer + "/known"),
-                                 turn ? constant->permuted(turn->permutation) : constant->reshaped(*shape)));
+    patch.replace(node.outputs[0], patch.constant(graph.unique_name(node.layer + "/known"), now));
+    made.emplace(node.outputs[0], std::move(now));
   }
   return patch;
 }

@@ -136,8 +136,15 @@ def convolution_and_norm(**options):
     return [layers.Conv2D(5, 3, padding="same", use_bias=False), layers.BatchNormalization(**options)], (6, 7, 4)
 
 
+def prelu():
+    from keras import layers
+
+    return [layers.Conv2D(5, 3, padding="same"), layers.PReLU(shared_axes=[1, 2])], (6, 7, 4)
+
+
 NORMED = module(["self.c = nn.Conv2d(4, 5, 3, padding=1, bias=False)", "self.b = nn.BatchNorm2d(5, eps=1e-3)"],
                 "self.b(self.c(x))")
+BENT = module(["self.c = nn.Conv2d(4, 5, 3, padding=1)", "self.a = nn.PReLU(5)"], "self.a(self.c(x))")
 LEFT_OUT = [{"scale": False}, {"center": False}, {"scale": False, "center": False}]
 
 
@@ -174,6 +181,32 @@ def test_a_norm_that_leaves_them_out_takes_ones_and_zeros_alone(tmp_path, option
     exported(net, shape, tmp_path)
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 3 and "layer 'b' of a has" in done.stderr and f"({word})" in done.stderr, done.stderr
+
+
+def prelu_behind_a_norm():
+    from keras import layers
+
+    return [layers.Conv2D(5, 3, padding="same"), layers.LayerNormalization(epsilon=1e-5),
+            layers.PReLU(shared_axes=[1, 2])], (6, 7, 4)
+
+
+BENT_BEHIND_A_NORM = module(
+    ["self.c = nn.Conv2d(4, 5, 3, padding=1)", "self.n = nn.LayerNorm(5)", "self.a = nn.PReLU(5)"],
+    "self.a(self.n(self.c(x).permute(0, 2, 3, 1)).permute(0, 3, 1, 2))")
+
+
+@pytest.mark.parametrize("b", ["b.pt2", "b.py:Net"])
+@pytest.mark.parametrize("made, text", [(prelu, BENT), (prelu_behind_a_norm, BENT_BEHIND_A_NORM)])
+def test_slopes_that_are_all_equal_are_weights_too(tmp_path, made, text, b):
+    import torch
+
+    model, shape = trained(made, tmp_path)
+    net = net_of(text, tmp_path)
+    exported(net, shape, tmp_path)
+    done = copy(tmp_path, b)
+    assert done.returncode == 0, done.stderr
+    net.load_state_dict(torch.load(tmp_path / "out.pt", weights_only=True), strict=True)
+    answers_alike(model, net, shape)
 
 
 PARAMETRIZED = ["nn.utils.weight_norm(CONV)", "nn.utils.parametrizations.weight_norm(CONV)",
