@@ -151,9 +151,11 @@ bool takes_size(const Shape& shape, const std::vector<std::optional<Size>>& size
   return holds_at(1) || holds_at(2);
 }
 
-// Whether an input of this shape, with sizes that may be free, can be of that one.
+// Whether an input has the shape that was asked for; how many examples there are may have been left open.
 bool holds(const Shape& shape, const Shape& asked) {
-  return std::ranges::equal(shape, asked, [](Dim own, Dim other) { return !own.known() || own == other; });
+  const bool is_open = !shape.empty() && !shape[0].known();
+  return shape.size() == asked.size() &&
+         std::ranges::equal(std::span(shape).subspan(is_open ? 1 : 0), std::span(asked).subspan(is_open ? 1 : 0));
 }
 
 // What was asked of the inputs is what some input has. The only input of a program may go by any name.

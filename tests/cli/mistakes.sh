@@ -145,6 +145,8 @@ ends 2 "a layer to explain" pad good.keras con2vd
 says "the layer is told" "did you mean 'conv2d'?"
 ends 2 "an input's shape" summary good.keras --shape imgae=1,6,6,2
 says "the input is told" "did you mean 'image'?"
+cp "$(dirname "$good")/bn_default/model.keras" free.keras
+ends 2 "a shape of no input, whose sizes are free" summary free.keras --shape nothing=1,6,6,3
 ends 2 "another type than the file declares" summary good.keras --shape 1,8,14,3:int64
 says "both types" "is said to be int64, and the file declares float32"
 ends 2 "a name for a file that asks for none" summary good.keras --set width=3
