@@ -2,7 +2,9 @@
 
 #include "diagnose/comparable.h"
 #include "diagnose/family.h"
+#include "diagnose/flattened_order.h"
 #include "diagnose/hypothesis.h"
+#include "ops/axes.h"
 #include "ops/expect.h"
 
 #include <fmt/format.h>
@@ -139,6 +141,20 @@ class Carrier {
     return {Tensor::of(shape, std::move(result)), {}, "with batch norm " + quoted(norm) + " folded in"};
   }
 
+  // The columns of a's kernel, [outputs, features], as b flattens them.
+  void order_features(NodeId a, NodeId b, CarriedNumbers& kernel) const {
+    if (kernel.values.rank() != 2) return;
+    const auto from = flattened_input(sides_.real, sides_.real[a]), to = flattened_input(sides_.b, sides_.b[b]);
+    const auto order = from && to ? order_between(*from, *to) : std::nullopt;
+    if (!order || is_identity(*order)) return;
+    const Sizes shape = kernel.values.shape();
+    Sizes split = from->shape;
+    split[0] = shape[0];
+    if (checked_count(split) != kernel.values.count()) return;
+    kernel.values = kernel.values.reshaped(split).permuted(*order).reshaped(shape);
+    if (kernel.places) kernel.places = kernel.places->reshaped(split).permuted(*order).reshaped(shape);
+  }
+
   Status kernel_layer(NodeId a, NodeId b) {
     const Node &node_a = sides_.real[a], &node_b = sides_.b[b];
     const std::size_t slot_a = kernel_slot(sides_.real, node_a), slot_b = kernel_slot(sides_.b, node_b);
@@ -157,6 +173,7 @@ class Carrier {
       kernel = folded(node_a, kernel.values, factor, name_a(norm_a));
       done_a_.insert(norm_a);
     }
+    order_features(a, b, kernel);
     const Tensor* to = constant_of(sides_.b, node_b, slot_b);
     const bool turns = outputs_first(node_b, *to).shape() != to->shape() ||
                        (std::holds_alternative<MatMul>(node_b.op) && to->rank() == 2);

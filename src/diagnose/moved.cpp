@@ -70,16 +70,17 @@ std::optional<Sizes> permutation_of(const std::vector<Size>& at, const Sizes& sh
 }
 
 // The axes that a matrix behind a flattened picture was made of, found from the places themselves: how far apart lie
-// numbers that became neighbours, and how often that repeats.
-std::optional<Sizes> split_of(const std::vector<Size>& at, const Sizes& shape) {
+// numbers that became neighbours, or `apart` from each other, and how often that repeats.
+std::optional<Sizes> split_of(const std::vector<Size>& at, const Sizes& shape, std::size_t apart) {
   std::set<Size> cuts{1, static_cast<Size>(at.size())};
   Size inner = 1;
   for (std::size_t i = shape.size(); i-- > 0;) cuts.insert(inner *= shape[i]);
   constexpr std::size_t most_cuts = 64;
-  for (std::size_t i = 1; i < at.size() && cuts.size() < most_cuts; ++i) {
-    const Size step = at[i] - at[i - 1];
-    if (step > 1 && static_cast<Size>(at.size()) % step == 0) cuts.insert(step);
-  }
+  for (const std::size_t behind : {std::size_t{1}, apart})
+    for (std::size_t i = behind; i < at.size() && cuts.size() < most_cuts; i += behind) {
+      const Size step = at[i] - at[i - behind];
+      if (step > 1 && static_cast<Size>(at.size()) % step == 0) cuts.insert(step);
+    }
   Sizes split;
   for (auto cut = cuts.rbegin(); std::next(cut) != cuts.rend(); ++cut) {
     if (*cut % *std::next(cut) != 0) return std::nullopt;
@@ -122,11 +123,13 @@ Moved moved_from(const Graph& graph, const Numbering& of, const std::vector<Size
     moved.how = described(moved.shape, *order);
     return moved;
   }
-  if (const auto split = split_of(at, moved.shape))
-    if (const auto order = permutation_of(at, *split, shape)) {
-      moved.how = described(*split, *order);
-      return moved;
-    }
+  const auto row = shape.size() > 1 ? static_cast<std::size_t>(shape.back()) : 1;
+  for (const std::size_t apart : {std::size_t{1}, row})
+    if (const auto split = split_of(at, moved.shape, apart))
+      if (const auto order = permutation_of(at, *split, shape)) {
+        moved.how = described(*split, *order);
+        return moved;
+      }
   const bool turned = moved.shape.size() == 2 && shape.size() == 2 && moved.shape != shape;
   moved.how = turned ? "permute(1, 0), gates in another order" : "gates in another order";
   return moved;

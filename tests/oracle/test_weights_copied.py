@@ -134,3 +134,74 @@ def test_a_model_that_computes_something_else_is_not_written(models):
                            folder / "shifted.pt"], capture_output=True, text=True)
     assert done.returncode == 3 and "nothing was written" in done.stderr, done.stderr
     assert not (folder / "shifted.pt").exists()
+
+
+FLATTENED = '''
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.c = nn.Conv2d(3, 4, 3, padding=1)
+        self.n = nn.LayerNorm(4)
+        self.p = nn.Linear(4, 2)
+        self.q = nn.Linear(2, 4)
+        self.out = nn.Linear(4 * 6 * 5, 7)
+
+    def forward(self, x):
+        x = self.n(self.c(x).permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
+        gate = torch.sigmoid(self.q(F.relu(self.p(x.mean((2, 3))))))
+        return self.out((x * gate[:, :, None, None]).flatten(1))
+'''
+
+
+@pytest.fixture(scope="module")
+def flattened(tmp_path_factory):
+    """A value that Keras flattens with its channels last, behind a norm over them, and PyTorch with its channels first."""
+    import keras
+    import torch
+    from keras import layers
+
+    folder = tmp_path_factory.mktemp("flattened")
+    (folder / "b.py").write_text(FLATTENED)
+    names = {}
+    exec(FLATTENED, names)
+    torch.manual_seed(7)
+    net = names["Net"]().eval()
+    torch.export.save(torch.export.export(net, (torch.zeros(2, 3, 6, 5),)), folder / "b.pt2")
+    keras.utils.set_random_seed(8)
+    image = keras.Input((6, 5, 3))
+    x = layers.LayerNormalization(epsilon=1e-5)(layers.Conv2D(4, 3, padding="same")(image))
+    gate = layers.Dense(2, activation="relu")(layers.GlobalAveragePooling2D()(x))
+    gate = layers.Reshape((1, 1, 4))(layers.Dense(4, activation="sigmoid")(gate))
+    trained = keras.Model(image, layers.Dense(7)(layers.Flatten()(layers.Multiply()([x, gate]))))
+    numbers = np.random.default_rng(9)
+    for weight in trained.weights:
+        weight.assign(numbers.uniform(-1, 1, weight.shape).astype(np.float32))
+    trained.save(folder / "a.keras")
+    return folder, net, trained, numbers.normal(size=(2, 6, 5, 3)).astype(np.float32)
+
+
+def test_flattened_features_are_read_in_the_other_order(flattened):
+    import keras
+    import torch
+
+    folder, net, trained, image = flattened
+    x = torch.from_numpy(image).permute(0, 3, 1, 2)
+    with torch.inference_mode():
+        own = net(x).numpy()
+    model = keras.saving.load_model(copied(folder, "b.pt2", "a.keras", "back.keras"), safe_mode=True)
+    close(model.predict(image, verbose=0), own)
+    table = subprocess.run([CONVOY, "weights", folder / "b.pt2", folder / "a.keras"], capture_output=True, text=True)
+    assert "reshape(7, 4, 30), permute(2, 1, 0), reshape(120, 7)" in table.stdout
+    wanted = trained.predict(image, verbose=0)
+    for b in ("b.pt2", "b.py:Net"):
+        net.load_state_dict(torch.load(copied(folder, "a.keras", b, f"{b[2:4]}.pt"), weights_only=True), strict=True)
+        with torch.inference_mode():
+            close(net(x).numpy(), wanted)
+        for module in net.modules():
+            if hasattr(module, "reset_parameters"):
+                module.reset_parameters()
