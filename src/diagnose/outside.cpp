@@ -54,19 +54,30 @@ struct Laid {
   bool is_open = false;
 };
 
-// `may_turn`: also between models of frameworks with one convention.
+// `may_turn`: also between models of frameworks with one convention. `inputs`: of outputs, how a's inputs lie where those of b
+// lie otherwise.
 Laid laid(const Shape& a, std::optional<Order> of_a, Kin kin_a, const Shape& b, std::optional<Order> of_b, Kin kin_b,
-          bool may_turn, Unsaid unsaid) {
+          bool may_turn, Unsaid unsaid, std::optional<Order> inputs) {
   const Sizes kept_a = own_order(a.size()), kept_b = own_order(b.size());
   if (a.size() != b.size() || a.size() < 3) return {kept_a, kept_b};
   const Sizes moved = to_channels_first(static_cast<Size>(a.size()) - 2);
   const bool is_last = of_a == Order::ChannelsLast || of_b == Order::ChannelsLast;
   const Laid same = is_last && of_a != Order::ChannelsFirst && of_b != Order::ChannelsFirst ? Laid{moved, moved}
                                                                                             : Laid{kept_a, kept_b};
+  const auto turned_where = [&](bool is_last_in_a) { return is_last_in_a ? Laid{moved, kept_b} : Laid{kept_a, moved}; };
+  // Neither names any: they may lie as the inputs do.
+  if (!of_a && !of_b && inputs) {
+    Laid turned = turned_where(*inputs == Order::ChannelsLast);
+    const bool fits_turned = likeness(a, turned.a, b, turned.b) >= 0;
+    if (likeness(a, same.a, b, same.b) < 0) return fits_turned ? turned : same;
+    if (!fits_turned) return same;
+    Laid result = unsaid == Unsaid::Convention ? turned : same;
+    result.is_open = true;
+    return result;
+  }
   if (of_a == of_b) return same;
   // One names what the other does not, or names the other order.
-  const bool is_last_in_a = of_a ? *of_a == Order::ChannelsLast : *of_b == Order::ChannelsFirst;
-  const Laid turned = is_last_in_a ? Laid{moved, kept_b} : Laid{kept_a, moved};
+  const Laid turned = turned_where(of_a ? *of_a == Order::ChannelsLast : *of_b == Order::ChannelsFirst);
   const int by_same = likeness(a, same.a, b, same.b), by_turned = likeness(a, turned.a, b, turned.b);
   if (of_a && of_b) return by_turned >= 0 || by_same < 0 ? turned : same;
   const bool are_one_family = convention_of(kin_a) == convention_of(kin_b);
@@ -91,11 +102,12 @@ Outsides outsides_of(const Graph& a, const Graph& b, Unsaid unsaid) {
   Outsides result;
   // ONNX files hold what either family wrote; where they take images as the other does, they may give them so as well.
   bool may_turn = kin_of(a) == Kin::Onnx || kin_of(b) == Kin::Onnx;
+  std::optional<Order> turned_inputs;
   const auto lay = [&](std::string_view what, const std::string& name_a, const TensorType& x, const Border& last_a,
                        const Border& first_a, const std::string& name_b, const TensorType& y, const Border& last_b,
                        const Border& first_b, std::vector<Border>& to_a, std::vector<Border>& to_b) {
-    const Laid both =
-        laid(x.shape, named(last_a, first_a), kin_of(a), y.shape, named(last_b, first_b), kin_of(b), may_turn, unsaid);
+    const Laid both = laid(x.shape, named(last_a, first_a), kin_of(a), y.shape, named(last_b, first_b), kin_of(b),
+                           may_turn, unsaid, turned_inputs);
     to_a.push_back({both.a, last_a.channels_of});
     to_b.push_back({both.b, last_b.channels_of});
     result.is_open = result.is_open || both.is_open;
@@ -110,6 +122,10 @@ Outsides outsides_of(const Graph& a, const Graph& b, Unsaid unsaid) {
         of_b.first.inputs[i], result.a.inputs, result.b.inputs);
   }
   may_turn = may_turn && !result.said.empty();
+  for (std::size_t i = 0; i < std::min(result.a.inputs.size(), result.b.inputs.size()); ++i) {
+    const Sizes &x = result.a.inputs[i].permutation, &y = result.b.inputs[i].permutation;
+    if (x != y) turned_inputs = y == own_order(y.size()) ? Order::ChannelsLast : Order::ChannelsFirst;
+  }
   for (std::size_t i = 0; i < std::min(a.outputs.size(), b.outputs.size()); ++i)
     lay("output", a.output_names[i], a[a.outputs[i]].type, of_a.last.outputs[i], of_a.first.outputs[i],
         b.output_names[i], b[b.outputs[i]].type, of_b.last.outputs[i], of_b.first.outputs[i], result.a.outputs,

@@ -96,6 +96,20 @@ def test_a_number_that_was_adapted_otherwise_is_found(tmp_path):
     assert code == 1 and "weights_differ" in text, text
 
 
+@pytest.mark.parametrize("size", [(6, 5, 4), (7, 7, 7)])
+def test_an_output_that_no_layer_names_lies_as_the_inputs_do(size, tmp_path):
+    """TensorFlow's product of rows leaves the channels of an image unnamed."""
+    keras.utils.set_random_seed(1)
+    x = layers.Input(size)
+    model = keras.Model(x, layers.Dense(size[2])(layers.Conv2D(5, 3, padding="same")(x)))
+    model.save(tmp_path / "model.keras")
+    model.export(tmp_path / "saved", verbose=False)
+    subprocess.run([str(CONVOY), "port", tmp_path / "model.keras", "-o", tmp_path / "port.onnx"], check=True, capture_output=True)
+    for files in (("saved", "port.onnx"), ("port.onnx", "saved")):
+        code, text = said(*(tmp_path / file for file in files))
+        assert code == 0 and "output" in text, text
+
+
 @pytest.mark.parametrize("activation, epsilon, is_same", [("tanh", 1e-3, True), ("softsign", 1e-3, False), ("tanh", 1e-5, False)])
 @pytest.mark.parametrize("to", ["saved", "model.onnx"])
 def test_a_bound_without_an_end_hides_nothing(activation, epsilon, is_same, to, tmp_path):
