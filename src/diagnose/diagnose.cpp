@@ -6,6 +6,7 @@
 #include "diagnose/compare.h"
 #include "diagnose/error_map.h"
 #include "diagnose/fix.h"
+#include "diagnose/freely.h"
 #include "diagnose/hidden_order.h"
 #include "diagnose/merge_calls.h"
 #include "diagnose/separate.h"
@@ -31,34 +32,6 @@ Tensor scaled(const Tensor& tensor, float factor) {
   auto values = tensor.floats();
   for (float& value : values) value *= factor;
   return Tensor::of(tensor.shape(), std::move(values));
-}
-
-// The whole of b against the whole of a.
-void run_freely(const Sized& at, const Alignment& alignment, Diagnosis& into, int threads) {
-  RunOptions options;
-  options.threads = threads;
-  std::vector<Tensor> inputs_b;
-  for (std::size_t i = 0; i < at.inputs.size(); ++i)
-    inputs_b.push_back(arranged(at.inputs[i], {}, sizes_of(at.b[at.b.inputs[i]].type.shape).value_or(Sizes{})));
-  const auto a = run(at.a, at.inputs, options), b = run(at.b, inputs_b, options);
-  if (!a || !b) return;
-  into.outputs_agree = true;
-  for (const Match& match : alignment.matches) {
-    if (match.how != How::Output) continue;
-    const Tensor& theirs = b->at(match.b);
-    const Tensor ours = arranged(a->at(match.a), match.permutation, theirs.shape());
-    const auto x = ours.doubles(), y = theirs.doubles();
-    if (!have_same_sizes(a->at(match.a).shape(), theirs.shape()))
-      into.outputs_largest = std::numeric_limits<double>::infinity();
-    double largest = 0, scale = 0;
-    for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i) {
-      largest = std::max(largest, std::abs(x[i] - y[i]));
-      scale = std::max(scale, std::abs(x[i]));
-    }
-    into.outputs_largest = std::max(into.outputs_largest, largest);
-    into.outputs_scale = std::max(into.outputs_scale, scale);
-    if (largest > (is_floating(theirs.dtype()) ? 0x1p-20 * scale : 0)) into.outputs_agree = false;
-  }
 }
 
 // Causes that explain one trial and not the other fall away.
@@ -367,6 +340,10 @@ class Trials {
     }
     order_findings(a_, order_, result_);
     if (auto finding = other_outputs(a_, b_, result_)) result_.findings.push_back(*std::move(finding));
+    if (apart_ && result_.findings.empty()) {
+      apart_->shows_in = result_.layers.size();
+      result_.findings.push_back(*apart_);
+    }
     result_.same = result_.findings.empty();
     return result_;
   }
@@ -394,6 +371,7 @@ class Trials {
       for (const Node& node : at.a.nodes) order_.emplace_back(node.layer, at.a[node.outputs[0]].name);
       note_alignment(alignment, result_);
       run_freely(at, alignment, result_, options_.threads);
+      apart_ = outputs_apart(at, alignment, result_, options_.threads);
     }
     // Larger numbers reach limits that the first ones do not.
     for (const float factor : {1.0F, 16.0F}) {
@@ -445,6 +423,7 @@ class Trials {
   Diagnosis result_;
   Computed order_;  // of a
   std::vector<bool> fits_at_first_;
+  std::optional<Finding> apart_;  // of the whole models, whatever their stretches say
   bool is_free_ = true, is_open_ = false, is_all_turned_ = false;
 };
 

@@ -1,0 +1,112 @@
+#include "diagnose/freely.h"
+
+#include "diagnose/piece.h"
+#include "graph/text.h"
+#include "ops/expect.h"
+#include "run/run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+namespace convoy::diagnose {
+
+namespace {
+
+// Calls with each output of a, brought into b's order of axes, and with b's.
+using Each = std::function<void(const Match& match, const Tensor& ours, const Tensor& theirs, bool has_its_sizes)>;
+bool for_each_output(const Sized& at, const Alignment& alignment, const RunOptions& options, const Each& each) {
+  std::vector<Tensor> inputs_b;
+  for (std::size_t i = 0; i < at.inputs.size(); ++i)
+    inputs_b.push_back(arranged(at.inputs[i], {}, sizes_of(at.b[at.b.inputs[i]].type.shape).value_or(Sizes{})));
+  const auto a = run(at.a, at.inputs, options), b = run(at.b, inputs_b, options);
+  if (!a || !b) return false;
+  for (const Match& match : alignment.matches) {
+    if (match.how != How::Output) continue;
+    const Tensor &ours = a->at(match.a), &theirs = b->at(match.b);
+    each(match, arranged(ours, match.permutation, theirs.shape()), theirs,
+         have_same_sizes(ours.shape(), theirs.shape()));
+  }
+  return true;
+}
+
+struct Apart {
+  double largest = 0, scale = 0;
+};
+Apart apart(const Tensor& ours, const Tensor& theirs) {
+  const auto x = ours.doubles(), y = theirs.doubles();
+  Apart found;
+  for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i) {
+    found.largest = std::max(found.largest, std::abs(x[i] - y[i]));
+    found.scale = std::max(found.scale, std::abs(x[i]));
+  }
+  return found;
+}
+
+// Jumps somewhere, so that two numbers that are nearly one may become two that are not.
+bool jumps(const Node& node) {
+  if (const auto* cast = std::get_if<Cast>(&node.op)) return cast->to != DType::F32 && cast->to != DType::F64;
+  if (const auto* unary = std::get_if<Unary>(&node.op))
+    return (keeps_whole(unary->function) && unary->function != Function::Abs && unary->function != Function::Negate &&
+            unary->function != Function::Square) ||
+           unary->function == Function::Not;
+  if (const auto* binary = std::get_if<Binary>(&node.op))
+    return binary->function != BinaryFunction::Add && binary->function != BinaryFunction::Subtract &&
+           binary->function != BinaryFunction::Multiply && binary->function != BinaryFunction::Divide &&
+           binary->function != BinaryFunction::Maximum && binary->function != BinaryFunction::Minimum &&
+           binary->function != BinaryFunction::Power;
+  const Contents contents = traits_of(node.op).contents;
+  return contents == Contents::Ranked || contents == Contents::Picked || traits_of(node.op).indices != Indices::None;
+}
+
+std::string layer_of(const Graph& graph, ValueId v) {
+  const Value& value = graph[v];
+  return value.producer ? graph[value.producer].layer : value.name;
+}
+std::string what_makes(const Graph& graph, ValueId v) {
+  return graph[v].producer ? text_of(graph[graph[v].producer].op) : std::string();
+}
+
+}  // namespace
+
+void run_freely(const Sized& at, const Alignment& alignment, Diagnosis& into, int threads) {
+  RunOptions options;
+  options.threads = threads;
+  const auto note = [&](const Match&, const Tensor& ours, const Tensor& theirs, bool has_its_sizes) {
+    if (!has_its_sizes) into.outputs_largest = std::numeric_limits<double>::infinity();
+    const Apart found = apart(ours, theirs);
+    into.outputs_largest = std::max(into.outputs_largest, found.largest);
+    into.outputs_scale = std::max(into.outputs_scale, found.scale);
+    if (found.largest > (is_floating(theirs.dtype()) ? 0x1p-20 * found.scale : 0)) into.outputs_agree = false;
+  };
+  into.outputs_agree = true;
+  into.outputs_agree = for_each_output(at, alignment, options, note) && into.outputs_agree;
+}
+
+std::optional<Finding> outputs_apart(const Sized& at, const Alignment& alignment, const Diagnosis& noted, int threads) {
+  constexpr double much = 0x1p-10;
+  if (noted.outputs_agree || !std::isfinite(noted.outputs_largest)) return std::nullopt;
+  if (std::ranges::any_of(at.a.nodes, jumps) || std::ranges::any_of(at.b.nodes, jumps)) return std::nullopt;
+  RunOptions options;
+  options.threads = threads;
+  options.precision = Precision::Double;
+  std::optional<Finding> finding;
+  for_each_output(at, alignment, options, [&](const Match& match, const Tensor& ours, const Tensor& theirs, bool) {
+    if (finding || !all_finite(ours) || !all_finite(theirs) || ours.count() != theirs.count()) return;
+    const Apart found = apart(ours, theirs);
+    if (found.largest <= much * found.scale) return;
+    finding.emplace();
+    finding->a = layer_of(at.a, match.a), finding->b = layer_of(at.b, match.b);
+    finding->what_a = what_makes(at.a, match.a), finding->what_b = what_makes(at.b, match.b);
+    finding->cause = "unknown";
+    finding->says = "the models as a whole differ in float64, though each of their stretches agrees";
+    finding->ratio = std::numeric_limits<double>::infinity();
+    finding->largest = found.largest;
+    finding->certain = false;
+    finding->size = at.size;
+  });
+  return finding;
+}
+
+}  // namespace convoy::diagnose
