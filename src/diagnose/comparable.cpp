@@ -3,6 +3,7 @@
 #include "diagnose/merge_calls.h"
 #include "diagnose/recognise.h"
 #include "diagnose/rules.h"
+#include "graph/stored.h"
 #include "ops/expect.h"
 #include "passes/passes.h"
 #include "passes/rewrites.h"
@@ -67,10 +68,9 @@ Result<Patch> fold_known_shapes(const Graph& graph, const Target&) {
                              : graph[node.inputs[0]].constant ? &*graph[node.inputs[0]].constant
                                                               : nullptr;
     const auto* turn = std::get_if<Transpose>(&node.op);
-    const bool keeps_order = std::holds_alternative<Reshape>(node.op) || std::holds_alternative<Unsqueeze>(node.op) ||
-                             std::holds_alternative<Squeeze>(node.op) || std::holds_alternative<Flatten>(node.op);
     const auto shape = sizes_of(graph[node.outputs[0]].type.shape);
-    if (!constant || !shape || (!turn && !keeps_order) || checked_count(*shape) != constant->count()) continue;
+    if (!constant || !shape || (!turn && !only_reshapes(node.op)) || checked_count(*shape) != constant->count())
+      continue;
     Tensor now = turn ? constant->permuted(turn->permutation) : constant->reshaped(*shape);
     patch.remove({static_cast<std::int32_t>(i)});
     patch.replace(node.outputs[0], patch.constant(graph.unique_name(node.layer + "/known"), now));
@@ -100,9 +100,7 @@ std::optional<std::size_t> axis_behind(const Graph& graph, const Node& step, std
     const auto at = std::ranges::find(turn->permutation, static_cast<Size>(axis));
     return static_cast<std::size_t>(at - turn->permutation.begin());
   }
-  const bool keeps_order = std::holds_alternative<Reshape>(step.op) || std::holds_alternative<Flatten>(step.op) ||
-                           std::holds_alternative<Unsqueeze>(step.op) || std::holds_alternative<Squeeze>(step.op);
-  return keeps_order ? axis_under(from, axis, to) : std::nullopt;
+  return only_reshapes(step.op) ? axis_under(from, axis, to) : std::nullopt;
 }
 
 // A sum with a constant behind a layer, or behind what only moves its numbers, becomes its bias, or part of the one that it has.

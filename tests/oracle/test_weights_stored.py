@@ -104,12 +104,10 @@ def answers_alike(model, net, shape):
     np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-4 * np.abs(wanted).max())
 
 
-@pytest.mark.parametrize("b", ["b.pt2", "b.py:Net"])
-@pytest.mark.parametrize("name", list(STORED))
-def test_a_tensor_goes_back_as_it_is_stored(tmp_path, name, b):
+def copied(made, text, b, tmp_path):
+    """The module of `text` with what was copied into it, answering as the Keras model does."""
     import torch
 
-    made, text = STORED[name]
     model, shape = trained(made, tmp_path)
     net = net_of(text, tmp_path)
     exported(net, shape, tmp_path)
@@ -117,6 +115,16 @@ def test_a_tensor_goes_back_as_it_is_stored(tmp_path, name, b):
     assert done.returncode == 0, done.stderr
     net.load_state_dict(torch.load(tmp_path / "out.pt", weights_only=True), strict=True)
     answers_alike(model, net, shape)
+    return net
+
+
+@pytest.mark.parametrize("b", ["b.pt2", "b.py:Net"])
+@pytest.mark.parametrize("name", list(STORED))
+def test_a_tensor_goes_back_as_it_is_stored(tmp_path, name, b):
+    import torch
+
+    made, text = STORED[name]
+    net = copied(made, text, b, tmp_path)
     for name, buffer in net.named_buffers():
         assert torch.equal(buffer, net_of(text, tmp_path).get_buffer(name))
 
@@ -198,15 +206,7 @@ BENT_BEHIND_A_NORM = module(
 @pytest.mark.parametrize("b", ["b.pt2", "b.py:Net"])
 @pytest.mark.parametrize("made, text", [(prelu, BENT), (prelu_behind_a_norm, BENT_BEHIND_A_NORM)])
 def test_slopes_that_are_all_equal_are_weights_too(tmp_path, made, text, b):
-    import torch
-
-    model, shape = trained(made, tmp_path)
-    net = net_of(text, tmp_path)
-    exported(net, shape, tmp_path)
-    done = copy(tmp_path, b)
-    assert done.returncode == 0, done.stderr
-    net.load_state_dict(torch.load(tmp_path / "out.pt", weights_only=True), strict=True)
-    answers_alike(model, net, shape)
+    copied(made, text, b, tmp_path)
 
 
 PARAMETRIZED = ["nn.utils.weight_norm(CONV)", "nn.utils.parametrizations.weight_norm(CONV)",
