@@ -72,6 +72,10 @@ Size numbers_in(const std::vector<Shape>& shapes) {
   return most;
 }
 
+// Examples tried together where neither two nor one fit: a model that takes a certain example out of the batch, or
+// counts frames of a film or parts of an image in it.
+constexpr std::array<Size, 14> odder_batches{3, 4, 5, 6, 8, 7, 9, 10, 12, 16, 24, 32, 48, 64};
+
 // Two examples where that is cheap: one example hides what mixes examples up.
 Result<Graph> shaped(const Graph& graph, Pair sizes, bool equal) {
   auto shapes = filled(graph, sizes, equal, 1);
@@ -79,6 +83,13 @@ Result<Graph> shaped(const Graph& graph, Pair sizes, bool equal) {
     if (auto two = with_input_shapes(graph, filled(graph, sizes, equal, 2))) return two;
   }
   return with_input_shapes(graph, shapes);
+}
+
+bool has_free_batch(const Graph& graph) {
+  return std::ranges::any_of(graph.inputs, [&](ValueId v) {
+    const Shape& shape = graph[v].type.shape;
+    return !shape.empty() && !shape[0].known();
+  });
 }
 
 // How far the indices count, where they are 0, 1, ... along an axis: steps of a running sum, by other axes and types.
@@ -116,14 +127,18 @@ std::string complaint(const Graph& graph) {
   return "the graph does not accept its own input shapes";
 }
 
-Result<Graph> shaped_for_trial(const Graph& graph, int trial) {
+// `batch`: how many examples, or 0 for one or two.
+Result<Graph> shaped_for_trial(const Graph& graph, int trial, Size batch) {
+  const auto shaped_so = [&](Pair sizes, bool equal) {
+    return batch == 0 ? shaped(graph, sizes, equal) : with_input_shapes(graph, filled(graph, sizes, equal, batch));
+  };
   bool free = false;
   for (const ValueId v : graph.inputs) free = free || has_free_size(graph[v].type.shape);
-  if (!free) return shaped(graph, {}, false);
+  if (!free) return shaped_so({}, false);
   std::optional<Error> first;
   std::optional<Graph> too_long;
   const auto attempt = [&](Pair sizes, bool equal) -> std::optional<Graph> {
-    auto result = shaped(graph, sizes, equal);
+    auto result = shaped_so(sizes, equal);
     if (result && counts_fit(*result)) return *std::move(result);
     if (result && !too_long) too_long = *std::move(result);
     else if (!result && !first) first = std::move(result.error());
@@ -152,6 +167,14 @@ Result<Graph> shaped_for_trial(const Graph& graph, int trial) {
     first->what += "; say sizes that fit with --size or --shape";
   }
   return within(complaint(graph), Result<Graph>(std::unexpected(*std::move(first))));
+}
+
+Result<Graph> shaped_for_trial(const Graph& graph, int trial) {
+  auto result = shaped_for_trial(graph, trial, 0);
+  if (result || !has_free_batch(graph)) return result;
+  for (const Size batch : odder_batches)
+    if (auto odder = shaped_for_trial(graph, trial, batch)) return odder;
+  return result;
 }
 
 Tensor random_indices(const Sizes& shape, Size least, Size most, std::mt19937_64& random) {

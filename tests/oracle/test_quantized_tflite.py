@@ -89,6 +89,44 @@ def test_a_quantised_tflite_file_is_written_as_it_was(name, tmp_path):
             np.testing.assert_array_equal(interpreted(port, x, reference), interpreted(source, x, reference))
 
 
+def small_nets():
+    """Nets in which one thing alone stands between the input and what is rounded, or two layers go by one name."""
+    import tensorflow as tf
+
+    draw = np.random.default_rng(5)
+    w = lambda *shape: tf.constant(draw.standard_normal(shape).astype("float32") * 0.4)
+    depthwise, thin, up, wide = w(3, 2, 3, 1), w(1, 1, 3, 3), w(2, 2, 4, 3), w(5)
+    return {
+        "pad": lambda x: tf.pad(x, [[0, 0], [1, 2], [0, 1], [0, 1]]),
+        "gather": lambda x: tf.gather(x, [2, 0, 0, 1], axis=3),
+        "silu": lambda x: x * tf.sigmoid(x),
+        "upward": lambda x: tf.nn.relu(tf.nn.conv2d_transpose(x, up, [1, 14, 18, 4], 2, "SAME")),
+        "squared": lambda x: tf.square(tf.nn.relu(tf.nn.depthwise_conv2d(x, depthwise, [1, 1, 1, 1], "SAME") + wide[:3])),
+        "padded": lambda x: tf.pad(tf.nn.relu(tf.nn.conv2d(x, thin, 1, "SAME") + wide[1:4]), [[0, 0], [1, 0], [0, 1], [0, 0]], constant_values=0.4),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint8", None])
+@pytest.mark.parametrize("name", ["pad", "gather", "silu", "upward", "squared", "padded"])
+def test_a_small_quantised_file_is_written_as_it_was(name, kind, tmp_path):
+    import tensorflow as tf
+
+    traced = tf.function(small_nets()[name], input_signature=[tf.TensorSpec((1, 7, 9, 3), tf.float32, name="x")])
+    converter = tf.lite.TFLiteConverter.from_concrete_functions([traced.get_concrete_function()])
+    draw = np.random.default_rng(6)
+    converter.optimizations = [tf.lite.Optimize.DEFAULT]
+    converter.representative_dataset = lambda: ([draw.standard_normal((1, 7, 9, 3)).astype("f4")] for _ in range(8))
+    if kind:
+        converter.inference_input_type = converter.inference_output_type = getattr(tf, kind)
+    source, port = tmp_path / "source.tflite", tmp_path / "port.tflite"
+    source.write_bytes(converter.convert())
+    convoy("port", source, "-o", port, "--quantized", "keep")
+    x = draw.standard_normal((1, 7, 9, 3)).astype("f4")
+    if kind:
+        x = draw.integers(np.iinfo(kind).min, np.iinfo(kind).max, x.shape, kind, endpoint=True)
+    np.testing.assert_array_equal(interpreted(port, x, True), interpreted(source, x, True))
+
+
 def test_weights_that_the_file_does_not_hold_as_integers_are_said(tmp_path):
     source, x = quantised("plain", tmp_path, "qoperator")
     said = convoy("port", source, "-o", tmp_path / "port.tflite", "--quantized", "keep", "--interface", "source").stdout

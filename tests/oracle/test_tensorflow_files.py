@@ -88,13 +88,16 @@ def made() -> dict:
                   (None, 8, 9, 4), (2, 8, 9, 4)),
         "quotients": (lambda x: tf.clip_by_value(x, -0.3, 0.4) + tf.math.divide_no_nan(x, tf.nn.relu(x)), (None, 5), (2, 5)),
         "one_hot": (lambda x: tf.one_hot(tf.argmax(x, 1), 8) + tf.roll(x, 3, 1), (None, 8), (2, 8)),
+        "third_of_batch": (lambda x: x[2] * 1.5, (None, 6, 5), (4, 6, 5)),
+        "frames_of_films": (lambda x: tf.reduce_mean(tf.reshape(tf.nn.conv2d(x, w(3, 2, 3, 4), 1, "SAME"), [-1, 5, 6, 7, 4]), 1),
+                            (None, 6, 7, 3), (10, 6, 7, 3)),
         "places": (lambda x: tf.gather_nd(x, [[0, 1], [1, 2]]), (2, 8), (2, 8)),
         "largest": (lambda x: tf.reduce_logsumexp(tf.math.top_k(x, 3).values, 1), (None, 9), (2, 9)),
     }
 
 
 MADE = ["dilated_same", "dilated_sequence", "dilated_depthwise", "resized_twice", "resized_softly", "transposed", "groups", "split",
-        "masks", "quotients", "one_hot", "places", "largest"]  # fmt: skip
+        "masks", "quotients", "one_hot", "third_of_batch", "frames_of_films", "places", "largest"]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", MADE)
@@ -111,6 +114,18 @@ def test_made(name, tmp_path):
     assert_close(run_natively([tmp_path / "saved"], {"x": x}, tmp_path), want, what=name)
     for target in ("torch", "keras", "onnx"):
         assert_close(ported(tmp_path / "saved", target, [x], tmp_path), want, 2e-4, f"{name} to {target}")
+
+
+def test_a_slope_in_float64_is_the_float32_of_the_attribute(tmp_path):
+    import tensorflow as tf
+
+    x = np.array([[-1.0, 2, -3], [5, -7, -0.5]])
+    for slope in (0.2, 0.3):  # the first is the default, which a SavedModel leaves out
+        traced = tf.function(lambda x, slope=slope: tf.nn.leaky_relu(x, slope), input_signature=[tf.TensorSpec((None, 3), tf.float64, name="x")])
+        module = tf.Module()
+        module.traced = traced
+        tf.saved_model.save(module, str(tmp_path / f"{slope}"), signatures=traced)
+        np.testing.assert_array_equal(run_natively([tmp_path / f"{slope}"], {"x": x}, tmp_path)[0], traced(tf.constant(x)).numpy())
 
 
 @pytest.fixture(scope="module")

@@ -57,6 +57,16 @@ output y
   EXPECT_EQ(sizes_tried(text, 1), (std::vector<Sizes>{{2, 40, 56, 1}}));
 }
 
+TEST(Probe, ModelsThatCountExamplesGetAsManyAsFit) {
+  // The sixth example; and films of five images each.
+  EXPECT_EQ(sizes_tried("input x float32[?,7,3]\ny = slice(x) axis=0 start=5 stop=6\n"
+                        "z = reshape(y) to=7,3\noutput z\n",
+                        1),
+            (std::vector<Sizes>{{6, 7, 3}}));
+  EXPECT_EQ(sizes_tried("input x float32[?,?,3]\ny = reshape(x) to=5,-1,3\nz = reshape(y) to=5,-1,33,3\noutput z\n", 1),
+            (std::vector<Sizes>{{5, 33, 3}}));
+}
+
 TEST(Probe, LargeWindowsGetLargeSizes) {
   constexpr std::string_view text = R"(
 input x float32[?,?,?,1]

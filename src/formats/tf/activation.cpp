@@ -38,7 +38,9 @@ std::vector<ValueId> relu6(FunctionCall& call) {
 std::vector<ValueId> leaky_relu(FunctionCall& call) {
   const ValueId x = call.tensor("features");
   ignore_name(call);
-  const double alpha = call.attrs.number("alpha", 0.2);
+  double alpha = call.attrs.number("alpha", 0.2);
+  // The operator holds it in float32 whatever it computes in: 0.2 is 0.200000003 in float64.
+  if (!call.failed() && call.type(x).dtype == DType::F64) alpha = static_cast<double>(static_cast<float>(alpha));
   return {call.add(Relu{{}, alpha, 0, false}, {x})};
 }
 

@@ -25,10 +25,16 @@ std::string ModelReader::name_of(std::int32_t tensor) const {
   return name.empty() ? "tensor" + std::to_string(tensor) : name;
 }
 
-std::string ModelReader::layer_of(std::size_t place) const {
-  const StoredOperator& op = subgraph_->operators[place];
-  const std::string name = op.outputs.empty() ? std::string() : first_of(name_of(op.outputs[0]));
-  return name.empty() ? "operator" + std::to_string(place) : name;
+// Of each operator another: the first of the names, all of them where that is taken.
+void ModelReader::name_layers() {
+  FreshNames names;
+  for (std::size_t i = 0; i < subgraph_->operators.size(); ++i) {
+    const StoredOperator& op = subgraph_->operators[i];
+    const std::string all = op.outputs.empty() ? std::string() : name_of(op.outputs[0]);
+    std::string first = first_of(all);
+    if (first.empty()) first = "operator" + std::to_string(i);
+    layers_.push_back(names.take(names.free(first) ? first : all, "_", 1));
+  }
 }
 
 Status ModelReader::check() const {
@@ -122,6 +128,7 @@ Result<Graph> ModelReader::read() {
   graph_.rules = tensorflow_rules;
   graph_.source_format = "TFLite";
   if (auto s = check(); !s) return pass(s);
+  name_layers();
   known_.resize(subgraph_->tensors.size());
   const auto wanted = wanted_outputs();
   if (!wanted) return std::unexpected(wanted.error());
@@ -134,9 +141,9 @@ Result<Graph> ModelReader::read() {
     const std::string kind = !code.custom.empty() ? code.custom
                              : row                ? std::string(row->name)
                                                   : "builtin " + std::to_string(code.builtin);
-    if (options_.listing) options_.listing->push_back({layer_of(i), kind});
+    if (options_.listing) options_.listing->push_back({layers_[i], kind});
     if (used[i] == 0) continue;
-    auto added = within("operator " + std::to_string(i) + " '" + layer_of(i) + "' (" + kind + ")", add_operator(i));
+    auto added = within("operator " + std::to_string(i) + " '" + layers_[i] + "' (" + kind + ")", add_operator(i));
     if (!added) return pass(added);
   }
   FreshNames output_names;

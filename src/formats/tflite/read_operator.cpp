@@ -61,9 +61,9 @@ Status ModelReader::add_operator(std::size_t place) {
     return add_state(op, code.builtin);
   const Operator* row = operator_of(code.builtin);
   if (row && row->name == "SHAPE") return add_shape(op);
-  if (row && row->name == "FILL") return add_fill(op, layer_of(place));
+  if (row && row->name == "FILL") return add_fill(op, layers_[place]);
   if (!row) return fail(Fault::Unsupported, "is an operator that this version does not read");
-  return add_row(*row, op, layer_of(place));
+  return add_row(*row, op, layers_[place]);
 }
 
 Status ModelReader::add_shape(const StoredOperator& op) {

@@ -73,7 +73,7 @@ class ModelReader {
   Status check_recorded(std::int32_t tensor, ValueId read) const;
   void name_values(Graph& graph) const;
   std::string name_of(std::int32_t tensor) const;
-  std::string layer_of(std::size_t place) const;
+  void name_layers();
 
   const Model& model_;
   std::shared_ptr<const void> keeper_;
@@ -81,6 +81,7 @@ class ModelReader {
   const SubGraph* subgraph_ = nullptr;
   const Signature* signature_ = nullptr;
   Graph graph_;
+  std::vector<std::string> layers_;  // the names of the operators
   std::vector<Known> known_;  // by tensor
   std::vector<std::pair<ValueId, std::string>> names_;
   std::map<std::int32_t, std::string> states_;  // the names of variables, by the tensors that stand for them

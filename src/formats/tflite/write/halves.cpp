@@ -24,9 +24,8 @@ Status store_halves(Document& document) {
     if (!document.tensors[i].constant || !fits_in_halves(*document.tensors[i].constant)) continue;
     const Tensor& numbers = *document.tensors[i].constant;
     if (auto held = budget::afford(numbers.count() * 2, "weights in float16"); !held) return held;
-    DocumentTensor half{document.tensors[i].name + "/float16",
-                        {DType::F16, document.tensors[i].type.shape},
-                        numbers.converted(DType::F16)};
+    TensorType type{DType::F16, document.tensors[i].type.shape};
+    DocumentTensor half{document.tensors[i].name + "/float16", std::move(type), numbers.converted(DType::F16)};
     numbers.let_go();
     document.tensors[i].constant.reset();
     document.tensors.push_back(std::move(half));

@@ -141,7 +141,7 @@ void give_one_sign(IntegerDocument& all, DType sign) {
 }
 
 // Rounding behind what only moves numbers is rounding in front of it.
-bool round_in_front(IntegerDocument& all) {
+bool round_in_front(IntegerDocument& all, IntegerReport& report) {
   const auto uses = all.uses();
   for (std::size_t i = 0; i < all.operators().size(); ++i) {
     const DocumentOperator rounding = all.operators()[i];
@@ -169,6 +169,7 @@ bool round_in_front(IntegerDocument& all) {
       now.push_back({"QUANTIZE", 1, {x}, {moving.inputs[k]}, {}});
     }
     moving.outputs = rounding.outputs;
+    report.names.try_emplace(all.tensor(rounding.outputs[0]).name);  // nothing is rounded to it any more
     now.push_back(std::move(moving));
     auto& operators = all.operators();
     operators.erase(operators.begin() + static_cast<std::ptrdiff_t>(i));
@@ -210,8 +211,9 @@ class IntegerKernels {
       if (const auto found = same_.find(t); found != same_.end()) t = found->second;
     if (is_named(op, "DEQUANTIZE") && all_.steps(op.inputs[0])) {
       whole_[op.outputs[0]] = op.inputs[0];
-      auto& names = report_.names[all_.tensor(op.inputs[0]).name];
-      if (names.widened.empty()) names.widened = all_.tensor(op.outputs[0]).name;
+      const auto [first, is_first] = read_as_.emplace(op.inputs[0], op.outputs[0]);
+      if (!is_first && is_only_rounded(first->second)) first->second = op.outputs[0];
+      report_.names[all_.tensor(op.inputs[0]).name].widened = all_.tensor(first->second).name;
       return;
     }
     if (is_named(op, "QUANTIZE")) return take_rounding(std::move(op));
@@ -230,7 +232,8 @@ class IntegerKernels {
   void take_rounding(DocumentOperator op) {
     const Place x = op.inputs[0], y = op.outputs[0];
     const auto found = whole_.find(x);
-    report_.names[all_.tensor(y).name].rounded = all_.tensor(x).name;
+    auto& names = report_.names[all_.tensor(y).name];
+    if (!all_.steps(x)) names.rounded = all_.tensor(x).name;  // else whole numbers of the other sign
     if (found != whole_.end()) {
       const Place whole = found->second;
       if (*all_.steps(whole) == *all_.steps(y) && !all_.is_output(y)) {
@@ -272,6 +275,13 @@ class IntegerKernels {
   // Whether it stands beside steps: else float32 is what is meant.
   bool is_rounded(const DocumentOperator& op) {
     return std::ranges::any_of(op.inputs, [&](Place t) { return whole_.contains(t); });
+  }
+
+  // Rounded to the same steps again: what is widened behind that is what the others read.
+  bool is_only_rounded(Place real) {
+    return !all_.is_output(real) &&
+           std::ranges::all_of(uses_[static_cast<std::size_t>(real)].read_by,
+                               [&](std::size_t reader) { return is_named((*given_)[reader], "QUANTIZE"); });
   }
 
   // The QUANTIZE that alone reads the only result. Nothing: there is none.
@@ -403,6 +413,7 @@ class IntegerKernels {
   std::vector<DocumentOperator> now_;
   std::map<Place, Place> whole_,
       same_;  // what real numbers are widened from; whole numbers by another tensor of theirs
+  std::map<Place, Place> read_as_;  // by whole numbers: the real ones that stand for them
   std::map<std::pair<Place, DType>, Place> constants_;
   std::set<Place> widened_;
 };
@@ -432,7 +443,7 @@ Status compute_in_integers(Document& document, const HeldWeights& held, IntegerR
   if (auto s = budget::afford(bytes, "whole numbers of weights"); !s) return s;
   const DType sign = sign_for(all, held);
   give_one_sign(all, sign);
-  while (round_in_front(all))
+  while (round_in_front(all, report))
     if (auto s = budget::spend(static_cast<Size>(document.operators.size()) * 16, "rounding"); !s) return s;
   IntegerKernels(all, held, sign, report).choose();
   all.drop_unused(report.gone);

@@ -86,6 +86,10 @@ void Sink::keep_stretches() {
     for (const NodeId inner : stretch.nodes)
       if (inner != last) in_stretch_[inner.slot()] = 1;
     stretches_.emplace(last, stretch);
+    if (const auto fused = fuses_.find(last); fused != fuses_.end()) {  // DEQUANTIZE takes no activation
+      fused_into_.erase(fused->second);
+      fuses_.erase(fused);
+    }
   }
 }
 
