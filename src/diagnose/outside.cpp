@@ -54,6 +54,33 @@ struct Laid {
   bool is_open = false;
 };
 
+bool may_be(Kin kin, Order order) { return kin == Kin::Onnx || convention_of(kin) == order; }
+
+// No layer of either names channels, as where features are only averaged and multiplied: the sizes tell, and images of models
+// whose frameworks have other conventions may lie by these.
+Laid unnamed(const Shape& a, Kin kin_a, const Shape& b, Kin kin_b, const Laid& same, Unsaid unsaid) {
+  const Sizes moved = to_channels_first(static_cast<Size>(a.size()) - 2);
+  const int by_same = likeness(a, same.a, b, same.b);
+  std::optional<Laid> turned;
+  int by_turned = -1;
+  for (const bool is_last_in_a : {true, false}) {
+    const Order of_a = is_last_in_a ? Order::ChannelsLast : Order::ChannelsFirst;
+    const Order of_b = is_last_in_a ? Order::ChannelsFirst : Order::ChannelsLast;
+    if (!may_be(kin_a, of_a) || !may_be(kin_b, of_b)) continue;
+    const Laid one = is_last_in_a ? Laid{moved, same.b} : Laid{same.a, moved};
+    const int fits = likeness(a, one.a, b, one.b);
+    if (turned && fits == by_turned) return same;  // either way
+    if (fits > by_turned) turned = one, by_turned = fits;
+  }
+  if (!turned || by_turned < by_same) return same;
+  if (by_turned > by_same) return *turned;
+  const bool is_image = a.size() > 3 && convention_of(kin_a) != convention_of(kin_b);
+  if (!is_image) return same;
+  Laid result = unsaid == Unsaid::Convention ? *turned : same;
+  result.is_open = true;
+  return result;
+}
+
 // `may_turn`: also between models of frameworks with one convention. `inputs`: of outputs, how a's inputs lie where those of b
 // lie otherwise.
 Laid laid(const Shape& a, std::optional<Order> of_a, Kin kin_a, const Shape& b, std::optional<Order> of_b, Kin kin_b,
@@ -75,6 +102,7 @@ Laid laid(const Shape& a, std::optional<Order> of_a, Kin kin_a, const Shape& b, 
     result.is_open = true;
     return result;
   }
+  if (!of_a && !of_b) return unnamed(a, kin_a, b, kin_b, same, unsaid);
   if (of_a == of_b) return same;
   // One names what the other does not, or names the other order.
   const Laid turned = turned_where(of_a ? *of_a == Order::ChannelsLast : *of_b == Order::ChannelsFirst);

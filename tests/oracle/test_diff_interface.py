@@ -140,3 +140,53 @@ def test_ports_are_the_same(begin, end, target, outside, tmp_path, files):
     sizes = ",".join(map(str, json.loads(done.stdout)["inputs"][0]["shape"]))
     said = convoy("diff", source, port, *(["--shape", f"x={sizes}"] if target == "py" else []), code=None)
     assert said.returncode == 0, said.stdout + said.stderr
+
+
+def unnamed_pair(kind: str, shape: tuple, folder):
+    """Models no layer of which names channels, in Keras channels last and in PyTorch channels first, of the same weights."""
+    import keras
+    import numpy as np
+
+    draw = np.random.default_rng(3)
+    given = keras.Input(shape)
+    if kind == "gates":
+        gate = keras.layers.Dense(shape[-1], "sigmoid")
+        y = keras.layers.Multiply()([given, gate(keras.layers.GlobalAveragePooling2D()(given))])
+        y = keras.layers.GlobalMaxPooling2D()(y)
+    elif kind == "activations":
+        gate = keras.layers.Dense(5)
+        y = gate(keras.layers.Flatten()(keras.layers.Permute((3, 1, 2))(keras.ops.tanh(given))))
+    else:
+        gate = keras.layers.Dense(4)
+        y = gate(keras.ops.mean(keras.ops.relu(given), axis=1))
+    model = keras.Model(given, y)
+    model.set_weights([draw.standard_normal(w.shape).astype("float32") for w in model.get_weights()])
+    model.save(folder / "a.keras")
+
+    class Twin(nn.Module):
+        def __init__(self):
+            super().__init__()
+            w, b = gate.get_weights()
+            self.gate = nn.Linear(*w.shape)
+            self.gate.load_state_dict({"weight": torch.tensor(w.T), "bias": torch.tensor(b)})
+
+        def forward(self, x):
+            if kind == "gates":
+                return (x * torch.sigmoid(self.gate(x.mean((2, 3))))[:, :, None, None]).amax((2, 3))
+            if kind == "activations":
+                return self.gate(torch.tanh(x).flatten(1))
+            return self.gate(torch.relu(x).mean(1))
+
+    rows = shape if kind == "sequence" else (shape[-1], *shape[:-1])
+    torch.export.save(torch.export.export(Twin().eval(), (torch.zeros(2, *rows),)), folder / "b.pt2")
+    return folder / "a.keras", folder / "b.pt2"
+
+
+@pytest.mark.parametrize("kind,shape", [("gates", (8, 7, 4)), ("gates", (6, 6, 6)), ("activations", (8, 7, 4)), ("sequence", (6, 5)),
+                                        ("sequence", (5, 5))])  # fmt: skip
+def test_where_no_layer_names_channels_the_sizes_and_the_frameworks_tell(kind, shape, tmp_path):
+    a, b = unnamed_pair(kind, shape, tmp_path)
+    said = convoy("diff", a, b).stdout
+    assert ("channels last" in said) == (kind != "sequence")
+    convoy("diff", b, a)
+    convoy("weights", a, b, "--copy", "-o", tmp_path / "copied.pt")
