@@ -36,6 +36,10 @@ enum class BinaryFunction : std::uint8_t {
   BitXor
 };
 constexpr bool works_on_bits(BinaryFunction function) { return function >= BinaryFunction::BitAnd; }
+// By 0 whole numbers have no answer.
+constexpr bool divides_whole(BinaryFunction function) {
+  return function >= BinaryFunction::Modulo && function <= BinaryFunction::TruncateDivide;
+}
 constexpr bool gives_truth(BinaryFunction function) {
   return function >= BinaryFunction::Equal && !works_on_bits(function);
 }

@@ -27,11 +27,13 @@ std::optional<Dim> agreed(Dim a, Dim b);
 bool agree(const Shape& a, const Shape& b);
 // The product of sizes: unknown when one is unknown, an error where it does not fit.
 Result<Dim> product_of(std::span<const Dim> dims);
-// The element type in which numbers of two types meet: the wider floating one; whole numbers give way. Of whole numbers
-// with and without a sign the one with a sign that holds both, of 64 bits at most.
+// The element type in which numbers of two types meet: the wider floating one; whole numbers give way, and truths to all. Of
+// whole numbers with and without a sign the one with a sign that holds both, of 64 bits at most.
 DType meeting(DType a, DType b);
 bool is_floating(DType dtype);
 bool is_unsigned(DType dtype);
+// What no number of the type is below: minus infinity, of whole numbers the least.
+double least_of(DType dtype);
 // What arithmetic on this type gives: floating types stay, whole numbers become float32.
 DType arithmetic(DType dtype);
 

@@ -3,6 +3,8 @@
 #include "ops/expect.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 namespace convoy {
 
@@ -103,12 +105,21 @@ bool is_unsigned(DType dtype) {
   return dtype == DType::U8 || dtype == DType::U16 || dtype == DType::U32 || dtype == DType::U64;
 }
 
+double least_of(DType dtype) {
+  if (is_floating(dtype)) return -std::numeric_limits<double>::infinity();
+  if (dtype == DType::Bool || is_unsigned(dtype)) return 0;
+  return -std::ldexp(1.0, static_cast<int>(8 * bytes_of(dtype)) - 1);
+}
+
 DType meeting(DType a, DType b) {
   if (a == b) return a;
+  if (a == DType::Bool) return b;
+  if (b == DType::Bool) return a;
   if (!is_floating(a) && !is_floating(b)) {
-    const DType wide = bytes_of(b) > bytes_of(a) ? b : a, other = bytes_of(b) > bytes_of(a) ? a : b;
+    const bool is_b_wide = bytes_of(b) > bytes_of(a) || (bytes_of(b) == bytes_of(a) && is_unsigned(b));
+    const DType wide = is_b_wide ? b : a, other = is_b_wide ? a : b;
     // A type without a sign holds no negative number, however wide it is: the next one with a sign holds both.
-    if (is_unsigned(wide) && !is_unsigned(other) && other != DType::Bool)
+    if (is_unsigned(wide) && !is_unsigned(other))
       return wide == DType::U8 ? DType::I16 : wide == DType::U16 ? DType::I32 : DType::I64;
     return wide;
   }

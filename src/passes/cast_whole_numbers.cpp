@@ -1,7 +1,7 @@
 // Puts a cast in front of what makes fractions of whole numbers where the target's own function takes fractions alone: a
 // square root of int32 is no valid ONNX, and Keras and PyTorch refuse some. What rounds leaves whole numbers as they are, and so
 // does a ReLU those that have no sign; a sign of truths is the truths; extremes of truths are "or" and "and", and products of matrices
-// that would run in float32 are written out.
+// that would run in float32 are written out. What a product multiplies meets in one type in front of it.
 #include "ops/expect.h"
 #include "passes/rewrites.h"
 
@@ -55,6 +55,31 @@ Status cast(const Graph& graph, NodeId id, const Target& target, Patch& patch) {
   return {};
 }
 
+// Frameworks multiply matrices of one type, and PyTorch subtracts no truths.
+bool takes_one_type(const Op& op, Framework framework) {
+  const auto* binary = std::get_if<Binary>(&op);
+  return std::holds_alternative<MatMul>(op) || std::holds_alternative<Einsum>(op) ||
+         (framework == Framework::Torch && binary && binary->function == BinaryFunction::Subtract);
+}
+
+Status meet_in_front(const Graph& graph, NodeId id, const Target& target, Patch& patch) {
+  const Node& node = graph[id];
+  if (!takes_one_type(node.op, target.framework)) return {};
+  const DType a = graph[node.inputs[0]].type.dtype, b = graph[node.inputs[1]].type.dtype;
+  if (a == b || (std::holds_alternative<Binary>(node.op) && a != DType::Bool && b != DType::Bool)) return {};
+  const DType dtype = graph[node.outputs[0]].type.dtype;
+  if (target.framework == Framework::Keras && !is_floating(dtype)) return {};  // its functions meet by themselves
+  std::vector<ValueId> inputs = node.inputs;
+  for (ValueId& v : inputs) {
+    if (graph[v].type.dtype == dtype) continue;
+    auto made = patch.one(node, Cast{dtype}, {v});
+    if (!made) return pass(made);
+    v = *made;
+  }
+  patch.remark(node, "a cast in front: both operands are of one type");
+  return patch.become(id, patch.one(node, node.op, std::move(inputs)));
+}
+
 // Keras's extremes take no truths.
 Status say_extreme_of_truths(const Graph& graph, NodeId id, Patch& patch) {
   const Node& node = graph[id];
@@ -104,10 +129,10 @@ Result<Patch> cast_whole_numbers(const Graph& graph, const Target& target) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const NodeId id{static_cast<std::int32_t>(i)};
     if (auto done = cast(graph, id, target, patch); !done) return pass(done);
-    Status done;
-    if (target.framework == Framework::Keras) done = say_extreme_of_truths(graph, id, patch);
-    if (target.framework == Framework::Keras && done) done = write_out_product(graph, id, patch);
-    if (target.framework == Framework::OnnxRuntime) done = choose_truths(graph, id, patch);
+    Status done = meet_in_front(graph, id, target, patch);
+    if (done && target.framework == Framework::Keras) done = say_extreme_of_truths(graph, id, patch);
+    if (done && target.framework == Framework::Keras) done = write_out_product(graph, id, patch);
+    if (done && target.framework == Framework::OnnxRuntime) done = choose_truths(graph, id, patch);
     if (!done) return pass(done);
   }
   return patch;

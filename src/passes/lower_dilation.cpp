@@ -94,7 +94,7 @@ class DilationSpeller {
                                                 "tells where its maxima lie, which no layer of "
                                                 "Keras does")));
     auto x = padded(patch_, node, node.inputs[0], pool.axes, pool.windows, pool.paddings,
-                    -std::numeric_limits<double>::infinity());
+                    least_of(graph_[node.inputs[0]].type.dtype));
     MaxPool rest = pool;
     rest.paddings.assign(pool.windows.size(), Padding{Spelling::Valid});
     for (std::size_t i = 0; x && i < pool.windows.size(); ++i) {

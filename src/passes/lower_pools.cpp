@@ -2,6 +2,7 @@
 // What cannot be said so: a maximum gets minus infinity in front, and TensorFlow's over nothing but such cells stays finite; an average drops leading cells behind, is corrected by
 // a constant map, or, where the size is free, is divided by the average of a padded map of ones.
 #include "ops/vocabulary.h"
+#include "ops/expect.h"
 #include "passes/node_by_node.h"
 #include "passes/pads.h"
 #include "passes/rewrites.h"
@@ -135,8 +136,10 @@ Status spell(const Graph& graph, NodeId id, const MaxPool& pool, const Target& t
                   Status(fail(Fault::Unsupported, "tells where its maxima lie with padding " + words(pool.paddings) +
                                                       ", which the target cannot say, and a pad in front would move "
                                                       "the positions")));
-  speller.remark("padding " + words(pool.paddings) + " is " + speller.fronts() + " with minus infinity in front");
-  auto x = speller.in_front(speller.node_.inputs[0], -std::numeric_limits<double>::infinity());
+  const DType dtype = graph[speller.node_.inputs[0]].type.dtype;
+  speller.remark("padding " + words(pool.paddings) + " is " + speller.fronts() + " with " +
+                 (is_floating(dtype) ? "minus infinity" : "the least number") + " in front");
+  auto x = speller.in_front(speller.node_.inputs[0], least_of(dtype));
   if (!x) return pass(x);
   return speller.becomes(speller.make(speller.without_padding(), {*x}));
 }

@@ -86,10 +86,10 @@ constexpr Pass positions{"lower_positions", "counts the positions of maxima with
                          lower_positions, true};
 constexpr Pass turning{"turn_pads", "puts the axes of mirrored, wrapped and repeated pads last, with transposes around",
                        turn_pads, true};
-constexpr std::array torch_passes{dropping,      parameters,       folding_dilation, moving, turning,
-                                  positions,     dilated_averages, kernels,          gates,  folding,
-                                  folding_crops, saying_crops,     padding,          pools,  resizing,
-                                  norms,         softmax,          shuffling,        casts};
+constexpr std::array torch_passes{dropping,      parameters,       folding_dilation, moving,   turning,
+                                  positions,     dilated_averages, kernels,          gates,    folding,
+                                  folding_crops, saying_crops,     padding,          pools,    resizing,
+                                  norms,         softmax,          shuffling,        widening, casts};
 // ONNX reads both orders of a pixel shuffle.
 constexpr std::array onnx_passes{dropping,      folding_dilation, grids,   moving, dilated_averages, kernels, folding,
                                  folding_crops, saying_crops,     padding, pools,  resizing,         norms,   softmax,

@@ -1,6 +1,6 @@
-// Whole numbers in a wider type where ONNX Runtime has no kernel for the one that they have, and wrapped around behind it. Which
-// kernels there are: its own list (get_all_opkernel_def), opset 17. Sums that would stop at 32 bits take 64, what has no sign is
-// negated with one, and truths are compared as 0 and 1.
+// Whole numbers in a wider type where the target has no kernel for the one that they have, and wrapped around behind it. Which
+// kernels there are: ONNX Runtime's own list (get_all_opkernel_def), opset 17; PyTorch 2.13 as it answers when asked. Sums that
+// would stop at 32 bits take 64, what has no sign is negated with one, and truths are compared as 0 and 1.
 #include "ops/expect.h"
 #include "passes/rewrites.h"
 
@@ -47,13 +47,42 @@ std::optional<DType> in_onnx_runtime(const Op& op, DType dtype, const EdgeRules&
   return std::nullopt;
 }
 
+// What PyTorch does with numbers of 16 bits and more without a sign: it moves, joins, chooses, multiplies, adds up and casts them,
+// tells equal ones and works on their bits.
+bool takes_wide_unsigned(const Op& op) {
+  if (const auto* binary = std::get_if<Binary>(&op))
+    return binary->function == BinaryFunction::Multiply || binary->function == BinaryFunction::Equal ||
+           binary->function == BinaryFunction::NotEqual || works_on_bits(binary->function) ||
+           binary->function == BinaryFunction::And || binary->function == BinaryFunction::Or ||
+           binary->function == BinaryFunction::Xor;
+  if (const auto* unary = std::get_if<Unary>(&op)) return unary->function == Function::Not;
+  if (const auto* slice = std::get_if<Slice>(&op)) return slice->step > 0;
+  if (std::holds_alternative<GatherElements>(op)) return false;
+  const auto* pad = std::get_if<Pad>(&op);
+  return wraps_around(op) || std::holds_alternative<Accumulate>(op) || std::holds_alternative<Cast>(op) ||
+         std::holds_alternative<Where>(op) ||
+         (traits_of(op).moves_numbers() && (!pad || pad->mode == PadMode::Constant));
+}
+
+Result<std::optional<DType>> in_torch(const Op& op, DType dtype) {
+  const auto* pool = std::get_if<MaxPool>(&op);
+  const bool pools = std::holds_alternative<AdaptivePool>(op) ||
+                     (pool && (pool->axes.space == 1 || (is_unsigned(dtype) && bytes_of(dtype) > 1)));
+  if (pools && dtype != DType::Bool && bytes_of(dtype) <= 4) return DType::F64;
+  if (!is_unsigned(dtype) || bytes_of(dtype) < 2 || takes_wide_unsigned(op)) return std::nullopt;
+  if (dtype != DType::U64 || traits_of(op).moves_numbers()) return DType::I64;
+  return fail(Fault::Unsupported,
+              "computes with uint64, for which PyTorch has no kernel; cast to int64 in front of it");
+}
+
 // Neither ONNX nor TensorFlow negates a type without a sign, where PyTorch's wraps around; neither compares truths, and TensorFlow
 // puts none in order.
-std::optional<DType> wanted(const Graph& graph, const Node& node, const Target& target) {
+Result<std::optional<DType>> wanted(const Graph& graph, const Node& node, const Target& target) {
   const std::size_t data = first_of_numbers(node.op);
   if (node.inputs.size() <= data || !node.inputs[data]) return std::nullopt;
   const DType dtype = graph[node.inputs[data]].type.dtype;
   if (is_floating(dtype)) return std::nullopt;
+  if (target.framework == Framework::Torch) return within(place_of(node), in_torch(node.op, dtype));
   if (node.op == Op(Unary{Function::Negate}) && is_unsigned(dtype))
     return bytes_of(dtype) < 4 ? DType::I32 : DType::I64;
   if (dtype == DType::Bool && compares(node.op)) return DType::I32;
@@ -94,9 +123,10 @@ Status compute_as(DType wide, const Graph& graph, NodeId id, Patch& patch) {
 Result<Patch> widen_whole_numbers(const Graph& graph, const Target& target) {
   Patch patch(graph);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    const auto wide = wanted(graph, graph.nodes[i], target);
-    if (!wide) continue;
-    if (auto done = compute_as(*wide, graph, {static_cast<std::int32_t>(i)}, patch); !done) return pass(done);
+    auto wide = wanted(graph, graph.nodes[i], target);
+    if (!wide) return pass(wide);
+    if (!*wide) continue;
+    if (auto done = compute_as(**wide, graph, {static_cast<std::int32_t>(i)}, patch); !done) return pass(done);
   }
   return patch;
 }

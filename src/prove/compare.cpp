@@ -94,6 +94,13 @@ double referred_to(Wanted wanted) {
   return Bound::exact ? once_rounded(static_cast<double>(wanted)) : static_cast<double>(wanted);
 }
 
+// Float32 holds no number this large, as far as the bound tells: infinity is what becomes of it.
+template <class Got>
+bool overflows(Got got, double wanted, double allowed) {
+  if (!std::is_same_v<Got, float> || !std::isinf(got) || std::signbit(got) != std::signbit(wanted)) return false;
+  return std::abs(wanted) + allowed >= static_cast<double>(std::numeric_limits<float>::max());
+}
+
 constexpr std::size_t at_once = 64;
 
 // Whether none of so many numbers is further off than the worst before, counted in what is allowed and in size: most are not,
@@ -116,8 +123,9 @@ Difference compare_all(std::span<const Got> got, std::span<const Wanted> wanted,
   const auto compare_one = [&](std::size_t i) {
     const double apart = distance(static_cast<double>(got[i]), referred_to<Bound>(wanted[i]));
     if (apart <= 0) return;
-    worst.largest = std::max(worst.largest, apart);
     const double allowed = bound.at(i);
+    if (overflows(got[i], static_cast<double>(wanted[i]), allowed)) return;
+    worst.largest = std::max(worst.largest, apart);
     if (std::isinf(allowed)) return;  // a pole lies within the rounding of what was read: any number may follow
     const double r = allowed > 0 ? limit * (apart / allowed) : std::numeric_limits<double>::infinity();
     if (r <= worst.r) return;

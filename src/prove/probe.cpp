@@ -184,12 +184,28 @@ Tensor random_indices(const Sizes& shape, Size least, Size most, std::mt19937_64
   return Tensor::of(shape, std::move(values));
 }
 
+// Somewhere a whole number is divided by another: 0 among the inputs would have no answer.
+bool divides_whole_numbers(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes, [&](const Node& node) {
+    const auto* binary = std::get_if<Binary>(&node.op);
+    return binary && divides_whole(binary->function) && !is_floating(graph[node.inputs[1]].type.dtype);
+  });
+}
+
+// From -most to most without 0.
+Tensor random_divisors(const Sizes& shape, Size most, std::mt19937_64& random) {
+  std::vector<std::int64_t> values = random_indices(shape, -most, most - 1, random).integers();
+  for (auto& value : values) value += value >= 0 ? 1 : 0;
+  return Tensor::of(shape, std::move(values));
+}
+
 }  // namespace
 
 Result<std::vector<Tensor>> probing_inputs(const Graph& graph, int trial, std::uint64_t seed) {
   auto sized = shaped_for_trial(graph, trial);
   if (!sized) return pass(sized);
   const auto ranges = index_ranges(*sized);
+  const bool divides = divides_whole_numbers(*sized);
   std::mt19937_64 random(seed * 0x9E3779B97F4A7C15 + static_cast<std::uint64_t>(trial) + 1);
   std::vector<Tensor> inputs;
   for (const ValueId v : sized->inputs) {
@@ -214,7 +230,9 @@ Result<std::vector<Tensor>> probing_inputs(const Graph& graph, int trial, std::u
     } else if (type.dtype == DType::Bool) {
       inputs.push_back(random_indices(*shape, 0, 1, random));
     } else {
-      inputs.push_back(random_indices(*shape, is_unsigned ? 1 : -100, 100, random));
+      inputs.push_back(is_unsigned ? random_indices(*shape, 1, 100, random)
+                       : divides   ? random_divisors(*shape, 100, random)
+                                   : random_indices(*shape, -100, 100, random));
     }
   }
   return inputs;

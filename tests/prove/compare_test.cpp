@@ -21,8 +21,11 @@ Difference one_by_one(const std::vector<float>& got, const std::vector<double>& 
     double apart = std::abs(here - there);
     if (!std::isfinite(apart)) apart = (std::isnan(here) && std::isnan(there)) || here == there ? 0 : infinity;
     if (apart <= 0) continue;
-    worst.largest = std::max(worst.largest, apart);
     const double allowed = error ? static_cast<double>((*error)[i]) + 1e-37 : 0;
+    constexpr double most = std::numeric_limits<float>::max();
+    if (std::isinf(here) && std::signbit(here) == std::signbit(wanted[i]) && std::abs(wanted[i]) + allowed >= most)
+      continue;
+    worst.largest = std::max(worst.largest, apart);
     if (std::isinf(allowed)) continue;
     const double r = allowed > 0 ? limit * (apart / allowed) : infinity;
     if (r > worst.r) worst.r = r, worst.index = static_cast<Size>(i);
@@ -84,6 +87,21 @@ TEST(Compare, TellsWholeNumbersApartToTheLastDigit) {
     EXPECT_EQ(apart.index, 1);
     EXPECT_EQ(apart.largest, 1);
   }
+}
+
+TEST(Compare, WhatIsBeyondFloat32IsInfiniteThere) {
+  const auto is_same = [](float got, double wanted) {
+    return compare(Tensor::of({1}, std::vector{got}), Tensor::of({1}, std::vector{wanted}),
+                   Tensor::of({1}, std::vector{1e30F}), 4)
+        .same;
+  };
+  const auto beyond = static_cast<float>(infinity);
+  EXPECT_TRUE(is_same(beyond, 3.5e38));
+  EXPECT_TRUE(is_same(-beyond, -1e300));
+  EXPECT_TRUE(is_same(beyond, static_cast<double>(std::numeric_limits<float>::max())));  // the bound reaches beyond
+  EXPECT_FALSE(is_same(beyond, 3e38));
+  EXPECT_FALSE(is_same(beyond, -1e300));
+  EXPECT_FALSE(is_same(std::nanf(""), 1e300));
 }
 
 }  // namespace

@@ -106,6 +106,7 @@ class Call {
 
   // Whether the layer multiplies whole numbers of 8 bits, which its kernel then holds.
   bool is_int8() const { return is_int8_; }
+  DType computes() const { return policy_.compute; }
   // What the layer's function made, in the type that the layer gives.
   Values in_policy(Values made);
 

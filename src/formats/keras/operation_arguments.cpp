@@ -58,11 +58,13 @@ void flatten_whole_numbers(Call& call, const Json& value, std::vector<std::int64
   else out.push_back(value.is_boolean() ? (value.get<bool>() ? 1 : 0) : value.get<std::int64_t>());
 }
 
-// As which real numbers a constant stands: an array says so, a number takes the type of the tensor that it meets.
+// As which real numbers a constant stands: an array of such says so, others take the type of the tensor that they meet.
 DType real_type_of(Call& call, const Json& value, bool is_number) {
-  if (value.is_object() && value["config"].contains("dtype"))
+  const bool says = value.is_object() && value["config"].contains("dtype");
+  if (says)
     if (const auto policy = policy_of(policy_word(value["config"]["dtype"]))) return policy->compute;
-  if (!value.is_number() || !is_number || call.inputs.empty()) return DType::F32;
+  const bool takes = says || (value.is_number() && is_number);  // whole numbers of an array, too
+  if (!takes || call.inputs.empty()) return DType::F32;
   const DType met = call.type(call.inputs.front()).dtype;
   return is_floating(met) ? met : DType::F32;
 }
@@ -121,6 +123,9 @@ Sizes list_of(Call& call, const Json* value, std::string_view name) {
   if (!value) return {};
   const Json* list = Attrs::tuple_of(value);
   if (!list->is_array()) return {call.attrs.integer_of(list, name)};
+  if (std::ranges::any_of(*list, [](const Json& one) { return one.is_null(); }))
+    call.refuse(Fault::Unsupported,
+                "argument '" + std::string(name) + "' holds a size that is free; give it with --shape");
   return call.attrs.sizes_of(list, name, list->size());
 }
 

@@ -64,11 +64,6 @@ std::int64_t wrapping(BinaryFunction function, std::int64_t a, std::int64_t b) {
   }
 }
 
-bool divides_whole(BinaryFunction function) {
-  return function == BinaryFunction::Modulo || function == BinaryFunction::Remainder ||
-         function == BinaryFunction::FloorDivide || function == BinaryFunction::TruncateDivide;
-}
-
 // Hands the function itself on, so that the choice is made once and not for every element.
 template <class T, class Use>
 void choose_of_fractions(BinaryFunction function, const Use& use) {

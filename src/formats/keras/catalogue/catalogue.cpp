@@ -169,6 +169,22 @@ ValueId Use::x() {
   return kind == Kind::Layer ? call.x() : operand("x");
 }
 
+std::optional<DType> Use::element_type(std::string_view name) {
+  const Json* argument = option(name);
+  if (!argument || argument->is_null()) return std::nullopt;
+  const std::string said = argument->is_string() ? argument->get<std::string>() : argument->dump();
+  for (const DType type : {DType::F16, DType::BF16, DType::F32, DType::F64, DType::I8, DType::I16, DType::I32,
+                           DType::I64, DType::U8, DType::U16, DType::Bool})
+    if (said == convoy::name_of(type)) return type;
+  call.refuse(Fault::Unsupported, "casts to '" + said + "', which this version does not carry");
+  return std::nullopt;
+}
+
+ValueId without_truths(Use& use, ValueId x) {
+  Call& call = use.call;
+  return call.failed() || call.type(x).dtype != DType::Bool ? x : call.add(Cast{DType::I32}, {x});
+}
+
 ValueId Use::operand(std::string_view name) {
   asked.push_back(name);
   return keras::operand(call, name, parameter(row, name).second);

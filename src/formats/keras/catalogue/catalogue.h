@@ -37,11 +37,15 @@ struct Use {
   std::string word(std::string_view name);
   Sizes list(std::string_view name);  // one number is a list of one
   Sizes sizes(std::string_view name, std::size_t count);  // one number for all
+  std::optional<DType> element_type(std::string_view name);  // refuses one that is not carried; absent: none was said
   Order order();  // data_format
   Size space() const;  // 2 of a layer "Conv2D"
   std::string called(std::string_view name) const;  // "attribute 'name'", for refusals
   Values add(Op op, Values inputs) { return {call.add(std::move(op), std::move(inputs), step)}; }
 };
+
+// What computes with truths takes them as int32.
+ValueId without_truths(Use& use, ValueId x);
 
 struct CatalogueRow {
   // Separated by blanks; the first of a function of one number is the one that is written. "layers.ELU": a layer;

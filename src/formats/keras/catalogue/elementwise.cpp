@@ -15,34 +15,39 @@
 namespace convoy::keras {
 namespace {
 
-// A whole number of Python's takes the type of whole numbers that it meets, and int32 beside truths.
+// A number of Python's takes the type of what it meets; a whole one is int32 beside truths, a fraction float32 beside what is
+// whole, and so are all where `makes_fractions`.
 struct Pair {
   ValueId a, b;
 };
-Pair operands_of(Use& use) {
+Pair operands_of(Use& use, bool makes_fractions = false) {
   Call& call = use.call;
   const Json *said_a = use.option("x1"), *said_b = use.option("x2");
-  const bool whole_a = said_a && said_a->is_number_integer(), whole_b = said_b && said_b->is_number_integer();
-  if (whole_a && whole_b)
+  const auto is_number = [](const Json* said) { return said && said->is_number(); };
+  const auto is_whole = [](const Json* said) { return said && said->is_number_integer(); };
+  const bool is_number_a = is_number(said_a);
+  if (is_whole(said_a) && is_whole(said_b))
     return {whole_constant(call, "x1", said_a->get<std::int64_t>(), DType::I32),
             whole_constant(call, "x2", said_b->get<std::int64_t>(), DType::I32)};
-  Pair pair{whole_a ? ValueId{} : use.operand("x1"), whole_b ? ValueId{} : use.operand("x2")};
-  if (call.failed() || whole_a == whole_b) return pair;
-  ValueId &tensor = whole_a ? pair.b : pair.a, &number = whole_a ? pair.a : pair.b;
+  if (is_number_a == is_number(said_b)) return {use.operand("x1"), use.operand("x2")};
+  const std::string_view said = is_number_a ? "x1" : "x2";
+  const Json& number = *(is_number_a ? said_a : said_b);
+  ValueId tensor = use.operand(is_number_a ? "x2" : "x1"), other;
+  if (call.failed()) return {};
   const DType dtype = call.type(tensor).dtype;
-  if (is_floating(dtype)) {
-    number = use.operand(whole_a ? "x1" : "x2");
-    return pair;
+  if (number.is_number_integer() && !is_floating(dtype) && !makes_fractions) {
+    if (dtype == DType::Bool) tensor = call.add(Cast{DType::I32}, {tensor});
+    other = whole_constant(call, said, number.get<std::int64_t>(), dtype == DType::Bool ? DType::I32 : dtype);
+  } else {
+    const auto like = Tensor::of({}, std::vector<double>{number.get<double>()});
+    other = call.literal(said, like.converted(is_floating(dtype) ? dtype : DType::F32));
   }
-  if (dtype == DType::Bool) tensor = call.add(Cast{DType::I32}, {tensor});
-  number = whole_constant(call, whole_a ? "x1" : "x2", (whole_a ? said_a : said_b)->get<std::int64_t>(),
-                          dtype == DType::Bool ? DType::I32 : dtype);
-  return pair;
+  return is_number_a ? Pair{other, tensor} : Pair{tensor, other};
 }
 
 template <BinaryFunction function>
 Values binary(Use& use) {
-  const auto [a, b] = operands_of(use);
+  const auto [a, b] = operands_of(use, function == BinaryFunction::Divide);
   return use.add(Binary{function}, {a, b});
 }
 
@@ -117,15 +122,10 @@ Values where(Use& use) {
 }
 
 Values cast(Use& use) {
-  Call& call = use.call;
-  const Json* argument = use.option("dtype");
-  const std::string word = argument && argument->is_string() ? argument->get<std::string>() : "";
   const ValueId x = use.operand("x");
-  for (const DType type : {DType::F16, DType::BF16, DType::F32, DType::F64, DType::I8, DType::I16, DType::I32,
-                           DType::I64, DType::U8, DType::U16, DType::Bool})
-    if (word == convoy::name_of(type)) return use.add(Cast{type}, {x});
-  call.refuse(Fault::Unsupported, "casts to '" + word + "', which this version does not carry");
-  return {};
+  const auto to = use.element_type("dtype");
+  if (!to) use.call.refuse(Fault::Format, "names no element type");
+  return use.call.failed() ? Values{} : use.add(Cast{*to}, {x});
 }
 
 // Keras puts axes behind the batch of those inputs that have fewer.
@@ -383,13 +383,13 @@ Status write_sum_by_difference(Sink& sink) {
 }
 
 // Whole numbers of Python's are of the type that they meet, but of 32 bits beside truths and where remainders are taken;
-// those of an array keep their own, and the wider of two types is the result's. Nothing: they may stand as they are.
+// those of an array keep their own, and the wider of two types is the result's; bits are asked of arrays alone. Nothing: they may stand as they are.
 std::optional<Tensor> numbers_of_own_type(const Binary& op, std::size_t place, const Sink& sink) {
   const Tensor* known = sink.constant(place);
   const DType beside = sink.type(1 - place).dtype, result = sink.result_type().dtype;
   if (!known || is_floating(known->dtype()) || is_floating(result) || result == DType::Bool) return std::nullopt;
   const bool wide = result == DType::I32 || result == DType::I64;
-  const bool takes_type = op.function != BinaryFunction::Modulo || wide;
+  const bool takes_type = (op.function != BinaryFunction::Modulo || wide) && !works_on_bits(op.function);
   if (known->rank() == 0 ? beside == result && takes_type : known->dtype() == result) return std::nullopt;
   Tensor held = whole_tensor(result, known->shape(), known->integers());
   return held.integers() == known->integers() ? std::optional(std::move(held)) : std::nullopt;
@@ -428,10 +428,31 @@ Status write_where(const Where&, Sink& sink) {
   sink.operand(config, 0, 0, "condition");
   sink.operand(config, 1, 1, "x1");
   sink.operand(config, 2, 2, "x2");
+  // Two numbers of Python's are of int32 and float32.
+  const DType result = sink.result_type().dtype;
+  const bool is_usual = result == DType::F32 || result == DType::I32 || result == DType::Bool;
+  for (const std::size_t place : {std::size_t{1}, std::size_t{2}}) {
+    const bool meets_it = !sink.constant(3 - place) && sink.type(3 - place).dtype == result;
+    if (const Tensor* known = sink.constant(place); known && known->dtype() == result && !is_usual && !meets_it)
+      config.args[place] = *known;
+  }
   return sink.last(std::move(config));
 }
 
+// x * scale + offset as operations, which take numbers of float64 as they are.
+Status write_wide_affine(const Affine& op, Sink& sink) {
+  LayerConfig product = sink.operation("numpy", "Multiply"), sum = sink.operation("numpy", "Add");
+  product.args = {sink.argument(0), Json(op.scale)};
+  if (op.offset == 0) return sink.last(std::move(product));
+  sum.args = {op.scale == 1 ? sink.argument(0) : sink.step(std::move(product), "scaled", sink.result_type()),
+              Json(op.offset)};
+  return sink.last(std::move(sum));
+}
+
 Status write_affine(const Affine& op, Sink& sink) {
+  const auto is_single = [](double x) { return x == static_cast<double>(static_cast<float>(x)); };
+  if (sink.result_type().dtype == DType::F64 && !(is_single(op.scale) && is_single(op.offset)))
+    return write_wide_affine(op, sink);
   LayerConfig config = sink.layer("Rescaling");
   config.arguments["scale"] = op.scale;
   config.arguments["offset"] = op.offset;  // Keras does not load the layer without it

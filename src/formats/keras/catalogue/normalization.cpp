@@ -107,14 +107,14 @@ Values rms_norm(Use& use) {
 }
 
 // Numbers of an attribute: one, a list, or nested lists of one row.
-std::vector<float> numbers(Call& call, const Json& value, std::string_view key, int depth = 0) {
-  std::vector<float> all;
-  if (value.is_number()) return {value.get<float>()};
+std::vector<double> numbers(Call& call, const Json& value, std::string_view key, int depth = 0) {
+  std::vector<double> all;
+  if (value.is_number()) return {value.get<double>()};
   const Json* inner = &value;
   if (value.is_object() && value.contains("config") && value["config"].is_object() && value["config"].contains("value"))
     inner = &value["config"]["value"];
   if (!inner->is_array() || depth > 8) {
-    if (inner->is_number()) return {inner->get<float>()};
+    if (inner->is_number()) return {inner->get<double>()};
     call.refuse(Fault::Format, "attribute '" + std::string(key) + "' is no list of numbers");
     return {};
   }
@@ -147,14 +147,16 @@ Values normalization(Use& use) {
   }
   if (call.failed()) return {};
   const auto count = checked_count(broadcast).value_or(0);
-  std::vector<float> mean, variance;
+  std::vector<double> mean, variance;
   if (said_mean && said_variance) {
     mean = numbers(call, *said_mean, "mean"), variance = numbers(call, *said_variance, "variance");
+    for (auto* values : {&mean, &variance})
+      for (double& one : *values) one = static_cast<double>(static_cast<float>(one));  // as Keras holds them
     for (auto* values : {&mean, &variance})
       if (values->size() == 1 && count > 1 && count < (1 << 24))
         values->assign(static_cast<std::size_t>(count), values->front());
   } else if (!call.bound("mean")) {
-    mean = call.take("mean", kept).floats(), variance = call.take("variance", kept).floats();
+    mean = call.take("mean", kept).doubles(), variance = call.take("variance", kept).doubles();
     call.skip_weights();  // the count of the samples it was adapted to
   }
   ValueId center, deviation;
@@ -167,9 +169,12 @@ Values normalization(Use& use) {
                                      std::to_string(variance.size()) + " numbers, expected " + std::to_string(count));
       return {};
     }
-    for (float& one : variance) one = std::max(std::sqrt(one), 1e-7F);
-    center = call.constant("mean", Tensor::of(broadcast, std::move(mean)));
-    deviation = call.constant("deviation", Tensor::of(broadcast, std::move(variance)));
+    for (double& one : variance) one = std::max(std::sqrt(one), 1e-7);
+    const auto held = [&](std::vector<double> all) {
+      return Tensor::of(broadcast, std::move(all)).converted(call.computes() == DType::F64 ? DType::F64 : DType::F32);
+    };
+    center = call.constant("mean", held(std::move(mean)));
+    deviation = call.constant("deviation", held(std::move(variance)));
   }
   if (inverts)
     return {call.add(Binary{BinaryFunction::Add},
@@ -178,6 +183,7 @@ Values normalization(Use& use) {
                    {call.add(Binary{BinaryFunction::Subtract}, {x, center}, "centered"), deviation})};
 }
 
+// In the layer's type, to which its numbers come through float32.
 Values rescaling(Use& use) {
   Call& call = use.call;
   ValueId x = call.x();
@@ -186,14 +192,16 @@ Values rescaling(Use& use) {
   call.attrs.ignore({"data_format"});
   if (!scale) call.refuse(Fault::Format, "attribute 'scale' is missing");
   if (call.failed()) return {};
-  if (call.type(x).dtype != DType::F32) x = call.add(Cast{DType::F32}, {x}, "float");
-  if (scale->is_number() && (!offset || offset->is_number()))
-    return use.add(Affine{scale->get<double>(), offset ? offset->get<double>() : 0.0}, {x});
+  const DType dtype = call.computes();
+  if (call.type(x).dtype != dtype) x = call.add(Cast{dtype}, {x}, "float");
+  const bool are_numbers = scale->is_number() && (!offset || offset->is_number());
+  const auto number = [](const Json* said) { return said ? static_cast<double>(said->get<float>()) : 0.0; };
+  if (are_numbers && bytes_of(dtype) > 2) return use.add(Affine{number(scale), number(offset)}, {x});
   const auto vector = [&](const Json& value, std::string_view name) {
-    auto all = numbers(call, value, name);
+    const auto all = numbers(call, value, name);
     const Size n = static_cast<Size>(all.size());
-    return call.constant(
-        name, value.is_number() ? Tensor::of(Sizes{}, std::move(all)) : Tensor::of(Sizes{n}, std::move(all)));
+    const Tensor held = Tensor::of(value.is_number() ? Sizes{} : Sizes{n}, std::vector<float>(all.begin(), all.end()));
+    return call.constant(name, held.converted(dtype));
   };
   const ValueId scaled =
       call.add(Binary{BinaryFunction::Multiply}, {x, vector(*scale, "scale")}, offset ? "scaled" : "");

@@ -36,16 +36,18 @@ Values round(Use& use) {
   return use.add(Binary{BinaryFunction::Divide}, {rounded, factor});
 }
 
+Values square(Use& use) { return use.add(Unary{Function::Square}, {without_truths(use, use.x())}); }
+
 // max(min(x, x_max), x_min): where the bounds cross, x_min is left. Clip leaves the upper one.
 Values clip(Use& use) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   Clip op{use.option("x_min") ? use.number("x_min") : -infinity, use.option("x_max") ? use.number("x_max") : infinity};
-  const ValueId x = use.x();
+  const ValueId x = without_truths(use, use.x());
   const DType dtype = use.call.failed() ? DType::F32 : use.call.type(x).dtype;
-  if (is_unsigned(dtype) && bytes_of(dtype) < 8) {
-    const double numbers = std::ldexp(1, 8 * static_cast<int>(bytes_of(dtype)));
-    for (std::optional<double>* bound : {&op.least, &op.most})  // held in the type, a bound below 0 wraps around
-      if (**bound < 0 && std::isfinite(**bound)) **bound -= std::floor(**bound / numbers) * numbers;
+  if (!is_floating(dtype) && bytes_of(dtype) < 8) {
+    const double least = least_of(dtype), numbers = std::ldexp(1, 8 * static_cast<int>(bytes_of(dtype)));
+    for (std::optional<double>* bound : {&op.least, &op.most})  // held in the type, a bound outside wraps around
+      if (std::isfinite(**bound)) **bound -= std::floor((**bound - least) / numbers) * numbers;
   }
   if (*op.least > *op.most) op.most = op.least;
   return use.add(op, {x});
@@ -55,7 +57,7 @@ constexpr std::array rows_of_one_number{
     one_number<Function::Log>("numpy.Log"),
     one_number<Function::Sqrt>("numpy.Sqrt"),
     one_number<Function::Rsqrt>("math.Rsqrt"),
-    one_number<Function::Square>("numpy.Square"),
+    CatalogueRow{"numpy.Square", "x", square, Function::Square},
     one_number<Function::Abs>("numpy.Absolute numpy.Abs code.abs"),
     one_number<Function::Negate>("numpy.Negative"),
     one_number<Function::Sign>("numpy.Sign"),

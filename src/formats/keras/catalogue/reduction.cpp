@@ -79,9 +79,15 @@ Values top_k(Use& use) {
   return use.call.failed() ? Values{} : Values{both[0], use.call.add(Cast{DType::I32}, {both[1]})};
 }
 
+// As the argument 'dtype' says, where there is one.
+ValueId in_type_asked(Use& use, ValueId x) {
+  const auto asked = use.element_type("dtype");
+  return !asked || use.call.failed() || use.call.type(x).dtype == *asked ? x : use.call.add(Cast{*asked}, {x});
+}
+
 template <Reduction reduction>
 Values accumulate(Use& use) {
-  const ValueId x = use.operand("x");
+  const ValueId x = without_truths(use, in_type_asked(use, use.operand("x")));
   const Size axis = single_axis(use, x, "sums");
   return use.add(Accumulate{reduction, axis, false, false}, {x});
 }

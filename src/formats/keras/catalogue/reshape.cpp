@@ -18,13 +18,28 @@ Values flatten(Use& use) {
   return use.add(Flatten{}, {x});
 }
 
+// A program that names the batch of x, ops.shape(x)[0], says None: it stays as it is where no other size of x is free.
+bool names_batch(Use& use, ValueId x, const Json* said) {
+  const Json* list = said ? Attrs::tuple_of(said) : nullptr;
+  if (use.call.failed() || !list || !list->is_array() || list->empty() || !list->front().is_null()) return false;
+  const Shape& shape = use.call.type(x).shape;
+  const auto is_free = [](Dim size) { return !size.known(); };
+  return std::ranges::count_if(shape, is_free) == 1 && is_free(shape.front());
+}
+
 // Of the layer, behind the batch; of the function, all sizes.
 Values reshape(Use& use) {
   const bool layer = use.kind == Use::Kind::Layer;
   const std::string_view key = layer ? "target_shape" : "newshape";
   const ValueId x = layer ? use.call.x() : use.operand("x");
-  Sizes to = layer ? Sizes{0} : Sizes{};
-  for (const Size n : use.list(key)) {
+  const Json* said = layer ? nullptr : use.option(key);
+  const bool keeps_batch = layer || names_batch(use, x, said);
+  Sizes to = keeps_batch ? Sizes{0} : Sizes{}, sizes;
+  if (keeps_batch && !layer)
+    for (std::size_t i = 1; i < Attrs::tuple_of(said)->size(); ++i)
+      sizes.push_back(use.call.attrs.integer_of(&(*Attrs::tuple_of(said))[i], key));
+  else sizes = use.list(key);
+  for (const Size n : sizes) {
     if (n != -1 && n < 1) use.call.refuse(Fault::Format, use.called(key) + " holds " + std::to_string(n));
     to.push_back(n);
   }

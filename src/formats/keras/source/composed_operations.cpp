@@ -61,7 +61,7 @@ def last_two(x, axis1, axis2):
 def triangle(x, k, lower):
     rows, columns = known(x, -2, "tril"), known(x, -1, "tril")
     kept = [[1 if (j - i <= k) == lower or j - i == k else 0 for j in range(columns)] for i in range(rows)]
-    return ops.where(kept, x, 0)
+    return ops.logical_and(kept, x) if x.dtype == "bool" else ops.where(kept, x, 0)
 
 def contracted(x1, x2, first, second):
     letters = "abcdefghijklmnopqrstuvwxyz"
@@ -185,9 +185,13 @@ class operations:
         return ops.not_equal(x, x)
 
     def isinf(x):
+        if "float" not in x.dtype:
+            return ops.not_equal(x, x)
         return ops.equal(ops.abs(x), math.inf)
 
     def isfinite(x):
+        if "float" not in x.dtype:
+            return ops.equal(x, x)
         return ops.less(ops.abs(x), math.inf)
 
     def nan_to_num(x, nan=0.0, posinf=None, neginf=None):
@@ -205,10 +209,13 @@ class operations:
         return most * ops.sqrt(1.0 + ops.square(ratio))
 
     def arctan2(x1, x2):
+        met = real(x1 + x2).dtype
+        x1, x2 = ops.cast(x1, met), ops.cast(x2, met)
         below = ops.logical_or(ops.less(x1, 0), ops.less(ops.reciprocal(x1), 0))  # as -0.0 is
         behind = ops.logical_or(ops.less(x2, 0), ops.less(ops.reciprocal(x2), 0))
-        half = ops.where(below, -math.pi, math.pi)
         flat = ops.arctan(x1 / ops.where(ops.equal(x2, 0), 1.0, x2))
+        turn = flat * 0.0 + math.pi  # in the type of the operands
+        half = ops.where(below, -turn, turn)
         made = ops.where(behind, flat + half, flat)
         is_upright = ops.logical_and(ops.equal(x2, 0), ops.greater(ops.abs(x1), 0))  # which a NaN is not
         return ops.where(is_upright, half * 0.5, made)
@@ -282,7 +289,7 @@ class operations:
         missing = len(shape) - len(x.shape)
         x = ops.expand_dims(x, list(range(missing))) if missing else x
         for n, was in zip(shape, x.shape):
-            if was is None and n is not None or was not in (1, n, None):
+            if was is None and n is not None or was not in (1, n, None) or n is None and was is not None:
                 raise NotImplementedError(f"{name}() along an axis of another or a free size is not read; give its size with --shape")
         times = [1 if n is None or n == was else n for n, was in zip(shape, x.shape)]
         return ops.tile(x, times) if max(times) > 1 else x

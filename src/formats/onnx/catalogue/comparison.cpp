@@ -1,6 +1,7 @@
 // Truth: comparisons, logic, choices by it, and what is said with them: Where, Not, IsNaN, IsInf, OneHot, Trilu.
 #include "formats/onnx/arguments.h"
 
+#include "formats/triangle.h"
 #include "ops/expect.h"
 
 #include <algorithm>
@@ -90,23 +91,8 @@ Results triangle(FunctionCall& call) {
   const ValueId x = call.tensor("input");
   const auto diagonal = known_integers(call, "k");
   const bool upper = call.attrs.truth("upper", true);
-  const Size rank = call.rank(x);
-  const Dim rows = call.dim(x, rank - 2), columns = call.dim(x, rank - 1);
-  if (rank < 2 || !rows.known() || !columns.known())
-    call.refuse(Fault::Unsupported, "a triangle of a matrix whose sizes are not known");
-  if (call.failed() || !fits(call, checked_multiply(*rows, *columns).value_or(-1))) return {};
   const Size k = diagonal && !diagonal->empty() ? diagonal->front() : 0;
-  std::vector<std::byte> keeps;
-  for (Size row = 0; row < *rows; ++row)
-    for (Size column = 0; column < *columns; ++column)
-      keeps.push_back(static_cast<std::byte>(upper ? column - row >= k : column - row <= k));
-  const ValueId mask =
-      call.make_constant("triangle", *Tensor::owning(DType::Bool, {*rows, *columns}, std::move(keeps)));
-  const Tensor zero = Tensor::of({}, std::vector<float>{0});
-  const DType dtype = call.type(x).dtype;
-  const ValueId nothing = call.make_constant(
-      "zero", is_floating(dtype) ? zero.converted(dtype) : Tensor::of({}, std::vector<std::int64_t>{0}));
-  return {call.add(Where{}, {mask, x, nothing})};
+  return {triangle_of(call, x, k, upper)};
 }
 
 // clang-format off

@@ -186,7 +186,15 @@ std::vector<ValueId> resized(FunctionCall& call, ValueId x, Resize resize) {
   if (call.failed()) return {};
   keep_changed(call, x, resize);
   if (resize.axes.empty() || keeps_sizes(call, x, resize)) return {call.add(Identity{}, {x})};
-  return {call.add(std::move(resize), {x})};
+  const DType dtype = call.type(x).dtype;
+  if (is_floating(dtype)) return {call.add(std::move(resize), {x})};
+  // Whole numbers come out as such: what was weighed in float32 is cut toward zero.
+  const bool is_nearest = resize.interpolation == Interpolation::Nearest;
+  if (is_nearest && bytes_of(dtype) > 4)
+    call.refuse(Fault::Unsupported, "resizes " + std::string(name_of(dtype)) + ", which no fraction holds");
+  const ValueId real = call.add(Cast{is_nearest && bytes_of(dtype) > 2 ? DType::F64 : DType::F32}, {x});
+  const ValueId y = call.add(std::move(resize), {real});
+  return {call.add(Cast{dtype}, {y})};
 }
 
 Resize asymmetric(FunctionCall& call, ValueId x) {

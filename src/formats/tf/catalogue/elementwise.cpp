@@ -22,6 +22,14 @@ std::vector<ValueId> divide(FunctionCall& call) {
   return {call.add(Binary{whole ? BinaryFunction::TruncateDivide : BinaryFunction::Divide}, {x, y})};
 }
 
+// Fractions are divided and rounded down, whole numbers as Python does.
+std::vector<ValueId> floor_divide(FunctionCall& call) {
+  const ValueId x = call.tensor("x"), y = call.tensor("y");
+  if (call.failed()) return {};
+  if (!is_floating(call.type(x).dtype)) return {call.add(Binary{BinaryFunction::FloorDivide}, {x, y})};
+  return {call.add(Unary{Function::Floor}, {call.add(Binary{BinaryFunction::Divide}, {x, y})})};
+}
+
 std::vector<ValueId> power(FunctionCall& call) {
   const ValueId x = call.tensor("x"), y = call.tensor("y");
   if (call.failed()) return {};
@@ -165,7 +173,7 @@ constexpr std::array elementwise_operator_table{
     of_two("Sub", BinaryFunction::Subtract),
     of_two("Mul", BinaryFunction::Multiply),
     of_two("RealDiv", BinaryFunction::Divide),
-    of_two("FloorDiv", BinaryFunction::FloorDivide),
+    Operator{.name = "FloorDiv", .inputs = "x y", .read = floor_divide, .meaning = BinaryFunction::FloorDivide},
     of_two("TruncateDiv", BinaryFunction::TruncateDivide),
     of_two("FloorMod", BinaryFunction::Modulo),
     of_two("Mod", BinaryFunction::Remainder),

@@ -97,7 +97,7 @@ std::optional<DType> asked_type(FunctionCall& call) {
   const std::string wanted = call.attrs.word("dtype", "");
   if (wanted.empty()) return std::nullopt;
   for (const DType dtype : {DType::F16, DType::BF16, DType::F32, DType::F64, DType::I8, DType::I16, DType::I32,
-                            DType::I64, DType::U8, DType::U16, DType::U32, DType::Bool})
+                            DType::I64, DType::U8, DType::U16, DType::U32, DType::U64, DType::Bool})
     if (wanted == name_of(dtype)) return dtype;
   call.refuse(Fault::Unsupported, "element type '" + wanted + "' is not carried");
   return std::nullopt;
@@ -115,6 +115,32 @@ Sizes all_axes(const FunctionCall& call, ValueId x) {
 
 ValueId in_fractions(FunctionCall& call, ValueId x) {
   return call.failed() || is_floating(call.type(x).dtype) ? x : call.add(Cast{DType::F32}, {x});
+}
+
+namespace {
+
+// Truths, whole numbers, fractions.
+int kind_of(DType dtype) { return dtype == DType::Bool ? 0 : is_floating(dtype) ? 2 : 1; }
+
+}  // namespace
+
+DType promoted_type(const TensorType& a, const TensorType& b) {
+  if ((a.rank() == 0) != (b.rank() == 0)) {
+    const auto& [single, other] = a.rank() == 0 ? std::tie(a, b) : std::tie(b, a);
+    if (kind_of(single.dtype) <= kind_of(other.dtype)) return other.dtype;
+  }
+  return meeting(a.dtype, b.dtype);
+}
+
+Pair promoted(FunctionCall& call, ValueId a, ValueId b) {
+  if (call.failed()) return {a, b};
+  const DType dtype = promoted_type(call.type(a), call.type(b));
+  return {cast_to(call, a, dtype), cast_to(call, b, dtype)};
+}
+
+Pair promoted_to_fractions(FunctionCall& call, ValueId a, ValueId b) {
+  const Pair both = promoted(call, a, b);
+  return {in_fractions(call, both.a), in_fractions(call, both.b)};
 }
 
 AtenRow aten_row(const std::string& overload, Json arguments) {

@@ -46,6 +46,18 @@ ValueId cast_to(FunctionCall& call, ValueId x, DType dtype);
 // Whole numbers as float32, in which PyTorch computes functions of them.
 ValueId in_fractions(FunctionCall& call, ValueId x);
 
+// Two operands. A tensor without axes takes the element type of one that has some, unless its numbers are of a wider kind.
+// https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc
+struct Pair {
+  ValueId a, b;
+};
+// Both in the type in which they meet, cast to it in front, as PyTorch does.
+Pair promoted(FunctionCall& call, ValueId a, ValueId b);
+// The same for functions of fractions: whole numbers alone become float32.
+Pair promoted_to_fractions(FunctionCall& call, ValueId a, ValueId b);
+// The type of `promoted`.
+DType promoted_type(const TensorType& a, const TensorType& b);
+
 // Who reads "conv2d.default". Null row: nobody.
 struct AtenRow {
   const FunctionRow* row = nullptr;

@@ -195,9 +195,8 @@ Results rot90(FunctionCall& call) {
 // The angle of the point (x, y), from -pi to pi: atan(y / x), half a turn further where x is negative. A zero has the side of
 // its sign, which 1 / 0 shows.
 Results angle_of(FunctionCall& call) {
-  ValueId y = call.tensor("input"), x = call.tensor("other");
-  for (ValueId* v : {&y, &x})
-    if (!call.failed() && !is_floating(call.type(*v).dtype)) *v = call.add(Cast{DType::F32}, {*v});
+  const Pair both = promoted_to_fractions(call, call.tensor("input"), call.tensor("other"));
+  const ValueId y = both.a, x = both.b;
   if (call.failed()) return {};
   const auto number = [&](double value) { return number_constant(call, "number", value, call.type(y).dtype); };
   const ValueId zero = number(0);
@@ -224,9 +223,8 @@ Results angle_of(FunctionCall& call) {
 
 // log(exp(a) + exp(b)), the larger taken out; infinities that are alike have no difference.
 Results logaddexp(FunctionCall& call) {
-  const ValueId a = call.tensor("input"), b = call.tensor("other");
-  if (!call.failed() && !is_floating(meeting(call.type(a).dtype, call.type(b).dtype)))
-    call.refuse(Fault::Unsupported, "takes no whole numbers");
+  const auto [a, b] = promoted(call, call.tensor("input"), call.tensor("other"));
+  if (!call.failed() && !is_floating(call.type(a).dtype)) call.refuse(Fault::Unsupported, "takes no whole numbers");
   if (call.failed()) return {};
   const auto apply = [&](BinaryFunction f, ValueId x, ValueId y) { return call.add(Binary{f}, {x, y}); };
   const ValueId apart = call.add(Unary{Function::Abs}, {apply(BinaryFunction::Subtract, a, b)});
@@ -240,8 +238,10 @@ Results logaddexp(FunctionCall& call) {
 // input + value * tensor1 * tensor2, or tensor1 / tensor2.
 template <BinaryFunction together>
 Results with_share(FunctionCall& call) {
-  const ValueId x = call.tensor("input"), a = call.tensor("tensor1"), b = call.tensor("tensor2");
   const double value = call.attrs.number("value", 1.0);
+  Pair parts = promoted(call, call.tensor("tensor1"), call.tensor("tensor2"));
+  const auto [x, a] = promoted(call, call.tensor("input"), parts.a);
+  const ValueId b = promoted(call, x, parts.b).b;
   if (call.failed()) return {};
   ValueId scaled = a;
   if (value != 1)
@@ -251,11 +251,11 @@ Results with_share(FunctionCall& call) {
 
 // sqrt(a^2 + b^2) without squares that are too large or too small for the type; infinite beside anything else.
 Results hypot(FunctionCall& call) {
-  const ValueId a = call.add(Unary{Function::Abs}, {call.tensor("input")}),
-                b = call.add(Unary{Function::Abs}, {call.tensor("other")});
+  const Pair both = promoted(call, call.tensor("input"), call.tensor("other"));
+  const ValueId a = call.add(Unary{Function::Abs}, {both.a}), b = call.add(Unary{Function::Abs}, {both.b});
   if (call.failed()) return {};
   const auto apply = [&](BinaryFunction f, ValueId x, ValueId y) { return call.add(Binary{f}, {x, y}); };
-  const DType dtype = meeting(call.type(a).dtype, call.type(b).dtype);
+  const DType dtype = call.type(a).dtype;
   if (!is_floating(dtype)) call.refuse(Fault::Unsupported, "takes no whole numbers");
   const ValueId zero = number_constant(call, "zero", 0, dtype),
                 endless = number_constant(call, "endless", std::numeric_limits<double>::infinity(), dtype);

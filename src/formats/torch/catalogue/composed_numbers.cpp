@@ -79,8 +79,8 @@ ValueId number_or_tensor(FunctionCall& call, std::string_view name, std::string_
 // x log(y) or x log(1 + y), 0 where x is 0.
 template <Function logarithm>
 Results times_logarithm(FunctionCall& call) {
-  const ValueId x = in_fractions(call, number_or_tensor(call, "input", "other")),
-                y = in_fractions(call, number_or_tensor(call, "other", "input"));
+  const auto [x, y] =
+      promoted_to_fractions(call, number_or_tensor(call, "input", "other"), number_or_tensor(call, "other", "input"));
   Arithmetic apply(call, y);
   const ValueId product = apply(BinaryFunction::Multiply, x, apply(logarithm, y));
   const ValueId is_nothing = apply(BinaryFunction::And, Arithmetic(call, x)(BinaryFunction::Equal, x, 0.0),

@@ -55,10 +55,10 @@ Results nan_to_num(FunctionCall& call) {
 // The larger or smaller of two, or the one that is a number.
 template <BinaryFunction extreme>
 Results extreme_number(FunctionCall& call) {
-  const ValueId a = call.tensor("input"), b = call.tensor("other");
+  const auto [a, b] = promoted(call, call.tensor("input"), call.tensor("other"));
   if (call.failed()) return {};
   const ValueId both = call.add(Binary{extreme}, {a, b});
-  if (!is_floating(meeting(call.type(a).dtype, call.type(b).dtype))) return {both};
+  if (!is_floating(call.type(a).dtype)) return {both};
   Arithmetic apply(call, a);
   return {apply.choose(is_none(call, a), b, apply.choose(is_none(call, b), a, both))};
 }
@@ -80,15 +80,14 @@ Results sign_bit(FunctionCall& call) {
 
 // The size of the one under the sign of the other.
 Results copy_sign(FunctionCall& call) {
-  const ValueId x = in_fractions(call, call.tensor("input"));
-  ValueId other = call.optional("other");
+  ValueId x = call.tensor("input"), other = call.optional("other");
+  if (other) x = promoted(call, x, other).a;
+  x = in_fractions(call, x);
   Arithmetic apply(call, x);
   if (!other) other = apply.number(call.attrs.number("other"));
   const bool has_sign = !call.failed() && !is_unsigned(call.type(other).dtype) && call.type(other).dtype != DType::Bool;
-  ValueId size = apply(Function::Abs, x);
+  const ValueId size = apply(Function::Abs, x);
   if (call.failed()) return {};
-  if (is_floating(call.type(other).dtype) && call.rank(other) > 0)
-    size = cast_to(call, size, meeting(call.type(x).dtype, call.type(other).dtype));
   const ValueId negative = has_sign ? is_negative(call, other) : apply(Less, cast_to(call, other, DType::I64), 0.0);
   return {apply.choose(negative, apply(Function::Negate, size), size)};
 }

@@ -4,6 +4,7 @@
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/families.h"
+#include "formats/triangle.h"
 #include "ops/expect.h"
 
 #include <fmt/format.h>
@@ -25,23 +26,18 @@ bool is_number(FunctionCall& call, std::string_view argument) {
   return !call.optional(argument) && call.attrs.has(argument);
 }
 
-// Two operands, of which one may be a number: it takes the other's element type, except that a fraction makes whole
-// numbers float32, as PyTorch promotes them.
-struct Pair {
-  ValueId a, b;
-};
-// Truths, whole numbers, fractions.
-int kind_of(DType dtype) { return dtype == DType::Bool ? 0 : is_floating(dtype) ? 2 : 1; }
+bool is_half(DType dtype) { return is_floating(dtype) && bytes_of(dtype) == 2; }
 
-// A tensor without axes takes the element type of one that has some, unless its numbers are of a wider kind.
-// https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc
-void settle_types(FunctionCall& call, Pair& pair) {
-  if (call.failed()) return;
+// Kernels have unlike types meet by themselves, but for tensors without axes, and for halves, to which whole numbers are rounded
+// in front.
+Pair settled(FunctionCall& call, const Pair& pair) {
+  if (call.failed()) return pair;
   const TensorType &a = call.type(pair.a), &b = call.type(pair.b);
-  if (a.dtype == b.dtype || (a.rank() == 0) == (b.rank() == 0)) return;
-  ValueId& single = a.rank() == 0 ? pair.a : pair.b;
-  const DType other = (a.rank() == 0 ? b : a).dtype;
-  if (kind_of(call.type(single).dtype) <= kind_of(other)) single = call.add(Cast{other}, {single});
+  if (a.dtype == b.dtype) return pair;
+  const DType dtype = promoted_type(a, b);
+  const bool rounds = is_half(dtype) && is_floating(a.dtype) != is_floating(b.dtype);
+  if (dtype == meeting(a.dtype, b.dtype) && !rounds && (a.rank() == 0) == (b.rank() == 0)) return pair;
+  return promoted(call, pair.a, pair.b);
 }
 
 // True beside truths is one; a whole number beside them is int64.
@@ -51,12 +47,12 @@ ValueId scalar(FunctionCall& call, std::string_view argument, DType dtype) {
     return call.make_constant(argument, *Tensor::owning(DType::Bool, {}, {std::byte{given->get<bool>()}}));
   return number_constant(call, argument, number_or_truth(call, argument), dtype);
 }
+
+// One may be a number: it takes the other's element type, except that a fraction makes whole numbers float32, as PyTorch
+// promotes them.
 Pair operands(FunctionCall& call, std::string_view first, std::string_view second) {
   Pair pair{call.optional(first), call.optional(second)};
-  if (pair.a && pair.b) {
-    settle_types(call, pair);
-    return pair;
-  }
+  if (pair.a && pair.b) return settled(call, pair);
   if (!pair.a && !pair.b) {
     call.tensor(first);
     return pair;
@@ -82,10 +78,13 @@ Results sum(FunctionCall& call, double sign) {
   const ValueId x = call.optional("input");
   if (x && is_number(call, "other") && is_real(call, x))
     return {call.add(Affine{1, alpha * number_or_truth(call, "other")}, {x})};
-  auto [a, b] = operands(call, "input", "other");
-  if (alpha == 1 && are_truths(call, a, b)) return {call.add(Binary{BinaryFunction::Or}, {a, b})};
-  if (std::abs(alpha) != 1) b = scaled(call, b, std::abs(alpha));
-  return {call.add(Binary{alpha < 0 ? BinaryFunction::Subtract : BinaryFunction::Add}, {a, b})};
+  Pair both = operands(call, "input", "other");
+  if (alpha > 0 && are_truths(call, both.a, both.b)) return {call.add(Binary{BinaryFunction::Or}, {both.a, both.b})};
+  if (std::abs(alpha) != 1) {
+    both = promoted(call, both.a, both.b);
+    both.b = scaled(call, both.b, std::abs(alpha));
+  }
+  return {call.add(Binary{alpha < 0 ? BinaryFunction::Subtract : BinaryFunction::Add}, {both.a, both.b})};
 }
 Results add(FunctionCall& call) { return sum(call, 1); }
 Results sub(FunctionCall& call) { return sum(call, -1); }
@@ -96,9 +95,12 @@ Results reversed_sub(FunctionCall& call) {
   const double alpha = number_or_truth(call, "alpha", 1.0);
   if (is_number(call, "other") && is_real(call, x) && number_or_truth(call, "other") != 0)
     return {call.add(Affine{-alpha, number_or_truth(call, "other")}, {x})};
-  auto [a, b] = operands(call, "input", "other");
-  if (alpha != 1) a = scaled(call, a, alpha);
-  return {call.add(Binary{BinaryFunction::Subtract}, {b, a})};
+  Pair both = operands(call, "input", "other");
+  if (alpha != 1) {
+    both = promoted(call, both.a, both.b);
+    both.a = scaled(call, both.a, alpha);
+  }
+  return {call.add(Binary{BinaryFunction::Subtract}, {both.b, both.a})};
 }
 
 Results mul(FunctionCall& call) {
@@ -175,8 +177,10 @@ Results power(FunctionCall& call) {
 // Bit by bit, which is logic where the operands are truths.
 template <BinaryFunction logic, BinaryFunction function>
 Results bits(FunctionCall& call) {
-  const auto [a, b] = operands(call, "input", "other");
-  return {call.add(Binary{are_truths(call, a, b) ? logic : function}, {a, b})};
+  const Pair both = operands(call, "input", "other");
+  if (are_truths(call, both.a, both.b)) return {call.add(Binary{logic}, {both.a, both.b})};
+  const auto [a, b] = promoted(call, both.a, both.b);
+  return {call.add(Binary{function}, {a, b})};
 }
 Results bits_not(FunctionCall& call) {
   const ValueId x = call.tensor("input");
@@ -266,22 +270,7 @@ Results masked_fill(FunctionCall& call) {
 template <bool upper>
 Results triangle(FunctionCall& call) {
   const ValueId x = call.tensor("input");
-  const Size diagonal = call.attrs.integer("diagonal", 0), rank = call.rank(x);
-  const Dim rows = call.dim(x, rank - 2), columns = call.dim(x, rank - 1);
-  constexpr Size most = Size{1} << 24;
-  if (rank < 2 || !rows.known() || !columns.known() || checked_multiply(*rows, *columns).value_or(most + 1) > most)
-    call.refuse(Fault::Unsupported, "a triangle of a matrix whose sizes are free, or very large");
-  if (call.failed()) return {};
-  std::vector<std::byte> keeps;
-  for (Size row = 0; row < *rows; ++row)
-    for (Size column = 0; column < *columns; ++column)
-      keeps.push_back(static_cast<std::byte>(upper ? column - row >= diagonal : column - row <= diagonal));
-  const ValueId mask =
-      call.make_constant("triangle", *Tensor::owning(DType::Bool, {*rows, *columns}, std::move(keeps)));
-  const DType dtype = call.type(x).dtype;  // zero bytes are zero in every type
-  std::vector<std::byte> zero(static_cast<std::size_t>(bytes_of(dtype)));
-  const ValueId nothing = call.make_constant("zero", *Tensor::owning(dtype, {}, std::move(zero)));
-  return {call.add(Where{}, {mask, x, nothing})};
+  return {triangle_of(call, x, call.attrs.integer("diagonal", 0), upper)};
 }
 
 // From x to end: x + weight (end - x), or end - (1 - weight)(end - x) where the weight is no less than a half, whatever

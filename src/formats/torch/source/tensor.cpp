@@ -172,6 +172,13 @@ Tensor whole_number(std::int64_t value, DType dtype) {
   return *Tensor::owning(dtype, {}, {bytes.begin(), bytes.end()});
 }
 
+// A number is of the type that it meets, but beside truths a whole one is int64, and a fraction beside what is whole float32.
+Tensor number_beside(DType dtype, const Value& number) {
+  if (number.is_whole() && !is_floating(dtype))
+    return whole_number(number.whole(), dtype == DType::Bool ? DType::I64 : dtype);
+  return Tensor::of({}, std::vector<double>{number.real()}).converted(is_floating(dtype) ? dtype : DType::F32);
+}
+
 }  // namespace
 
 Result<std::optional<Value>> SourceTensor::binary(Interpreter& in, std::string_view symbol, Value other,
@@ -212,12 +219,9 @@ Result<std::optional<Value>> SourceTensor::binary(Interpreter& in, std::string_v
   std::string name(found->name);
   if (reversed && found->turned.empty()) {
     if (!other.is_number()) return std::nullopt;
-    // Beside whole numbers a whole number is of their type.
-    const DType dtype = value ? tracer.graph[value].type.dtype : DType::F32;
-    const bool stays_whole = other.is_whole() && !is_floating(dtype) && dtype != DType::Bool;
-    both = {tracer.constant(in, stays_whole ? whole_number(other.whole(), dtype)
-                                            : Tensor::of({}, std::vector<float>{static_cast<float>(other.real())})),
-            Value::of(this)};
+    const auto own = tracer.value_of(*this);
+    if (!own) return std::unexpected(own.error());
+    both = {tracer.constant(in, number_beside(tracer.graph[*own].type.dtype, other)), Value::of(this)};
   } else if (reversed) {
     name = found->turned;
   }

@@ -251,6 +251,23 @@ class ParameterList(nn.Module):
     def __iter__(self):
         return iter([getattr(self, str(i)) for i in range(self.size)])
 
+class finfo:
+    def __init__(self, type="float32"):
+        bits, mantissa, exponent, digits = {"float16": (16, 10, 15, 3), "bfloat16": (16, 7, 127, 2), "float32": (32, 23, 127, 6),
+                                            "float64": (64, 52, 1023, 15)}[str(type).replace("torch.", "")]
+        self.dtype, self.bits, self.eps = type, bits, 2.0 ** -mantissa
+        self.max = (2.0 - self.eps) * 2.0 ** exponent
+        self.min = -self.max
+        self.tiny = self.smallest_normal = 2.0 ** (1 - exponent)
+        self.resolution = 10.0 ** -digits
+
+class iinfo:
+    def __init__(self, type="int32"):
+        name = str(type).replace("torch.", "")
+        self.dtype, self.bits = type, int(name.replace("uint", "").replace("int", ""))
+        self.max = 2 ** self.bits - 1 if name.startswith("uint") else 2 ** (self.bits - 1) - 1
+        self.min = 0 if name.startswith("uint") else -(2 ** (self.bits - 1))
+
 class ParameterDict(nn.Module):
     def __init__(self, parameters=None):
         super().__init__()
