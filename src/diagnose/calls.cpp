@@ -17,7 +17,7 @@ namespace {
 
 using explain::Does;
 using explain::Explanation;
-using explain::Layer;
+using AskedLayer = explain::Layer;
 
 // A call, as it was asked and as it was understood.
 struct Call {
@@ -26,7 +26,7 @@ struct Call {
   std::string activation;
   bool is_separable = false;  // a 1x1 convolution to these filters follows
   explain::Channels separable_filters;
-  const Layer& layer() const { return told.layer; }
+  const AskedLayer& layer() const { return told.layer; }
 };
 
 Result<Call> understood(const explain::Question& question) {
@@ -65,7 +65,7 @@ std::string_view verb_of(Does does) {
 std::string_view words_of_mode(PadMode mode) { return text::words(mode)[static_cast<std::size_t>(mode)]; }
 
 // Zeros in front of an average are padding that counts.
-Layer folded(Layer layer) {
+AskedLayer folded(AskedLayer layer) {
   if (layer.does != Does::Average || !layer.front || layer.counts_padding || layer.divisor ||
       layer.front->mode != PadMode::Constant || layer.front->value != 0)
     return layer;
@@ -170,7 +170,7 @@ class Comparing {
 
   void channels() {
     if (one_.depthwise != other_.depthwise || (!one_.depthwise && one_.groups != other_.groups)) {
-      const auto words = [](const Layer& layer) {
+      const auto words = [](const AskedLayer& layer) {
         return layer.depthwise ? "one group per channel" : fmt::format("{} groups", layer.groups);
       };
       find("groups", fmt::format("a has {}, b {}", words(one_), words(other_)));
@@ -219,7 +219,7 @@ class Comparing {
                                      explain::tuple_or_one(other->before), explain::tuple_or_one(other->after)));
       return false;
     }
-    const auto words = [](const Layer& layer) -> std::string {
+    const auto words = [](const AskedLayer& layer) -> std::string {
       if (!layer.front) return layer.does == Does::Maximum ? "none, or minus infinity" : "zeros";
       if (layer.front->mode != PadMode::Constant) return std::string(words_of_mode(layer.front->mode));
       return fmt::format("{}", layer.front->value);
@@ -308,13 +308,13 @@ class Comparing {
 
   void divisors() {
     if (one_.divisor != other_.divisor) {
-      const auto words = [](const Layer& layer) {
+      const auto words = [](const AskedLayer& layer) {
         return layer.divisor ? fmt::format("by {}", *layer.divisor) : std::string("by its cells");
       };
       return find("pool_divisor", fmt::format("a divides {}, b {}", words(one_), words(other_)));
     }
     if (one_.divisor || one_.counts_padding == other_.counts_padding) return;
-    const Layer& counting = one_.counts_padding ? one_ : other_;
+    const AskedLayer& counting = one_.counts_padding ? one_ : other_;
     for (std::size_t i = 0; i < counting.space(); ++i)
       if (does_counting_show(counting.paddings[i], counting.windows[i], size(i)))
         return find("pool_divisor", fmt::format("{} counts its padding when it divides, {} does not",
@@ -348,7 +348,7 @@ class Comparing {
   }
 
   // As many channels as either call says.
-  static std::vector<explain::Line> lines_of(Framework framework, Layer layer, const Layer& other) {
+  static std::vector<explain::Line> lines_of(Framework framework, AskedLayer layer, const AskedLayer& other) {
     if (!layer.channels.number) layer.channels = other.channels;
     if (!layer.filters.number) layer.filters = layer.pools() ? layer.channels : other.filters;
     auto all = lines_in(framework, layer);
@@ -363,7 +363,7 @@ class Comparing {
   }
 
   Call a_, b_;
-  Layer one_, other_;
+  AskedLayer one_, other_;
   CallsComparison found_;
 };
 
