@@ -251,9 +251,7 @@ std::optional<std::vector<std::size_t>> grouped(const Sizes& finer, const Sizes&
 // cut by reshaping both are one permutation, so that nobody makes what lies between.
 std::optional<Sizes> joined(const Sizes& source, const Sizes& first, const Sizes& reshaped,
                             std::span<const Size> second) {
-  Sizes finer;
-  for (const Size axis : first) finer.push_back(source[static_cast<std::size_t>(axis)]);
-  const auto counts = grouped(finer, reshaped);
+  const auto counts = grouped(in_order(source, first), reshaped);
   if (!counts) return std::nullopt;
   std::vector<std::size_t> begins(counts->size() + 1, 0);
   std::partial_sum(counts->begin(), counts->end(), begins.begin() + 1);
@@ -270,8 +268,7 @@ std::optional<Sizes> joined(const Sizes& source, const Sizes& first, const Sizes
 Tensor Tensor::permuted(std::span<const Size> axes) const {
   assert(axes.size() == shape_.size());
   constexpr Size worth_deferring = 64 << 10;  // bytes
-  Sizes shape;
-  for (const Size axis : axes) shape.push_back(shape_[static_cast<std::size_t>(axis)]);
+  Sizes shape = in_order(shape_, axes);
   if (count() * bytes_of(dtype_) < worth_deferring) {
     std::vector<std::byte> permuted(bytes().size());
     copy_permuted(bytes(), shape_, bytes_of(dtype_), axes, permuted.data());

@@ -1,5 +1,6 @@
 #include "diagnose/axis_order.h"
 
+#include "base/permute.h"
 #include "diagnose/comparable.h"
 #include "ops/axes.h"
 
@@ -41,9 +42,7 @@ Sizes likely_order(const Sizes& from, const Sizes& to) {
   const bool is_layout =
       is_identity(first) || space < 1 || first == to_channels_first(space) || first == to_channels_last(space);
   // Axes of length 1 count here: between them, rows and columns that changed places look like another layout.
-  Sizes under;
-  for (const Size axis : first) under.push_back(from[static_cast<std::size_t>(axis)]);
-  return is_layout && (is_identity(first) || under == to) ? first : Sizes{};
+  return is_layout && (is_identity(first) || in_order(from, first) == to) ? first : Sizes{};
 }
 
 bool alike_inputs(const Graph& a, const Graph& b) {

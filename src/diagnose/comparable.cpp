@@ -1,5 +1,6 @@
 #include "diagnose/comparable.h"
 
+#include "base/permute.h"
 #include "diagnose/merge_calls.h"
 #include "diagnose/recognise.h"
 #include "diagnose/rules.h"
@@ -287,12 +288,6 @@ Sizes order_of_input(const Graph& comparable_graph, std::size_t i) {
   return order;
 }
 
-Shape permuted(const Shape& shape, const Sizes& order) {
-  Shape result;
-  for (const Size axis : order) result.push_back(shape[static_cast<std::size_t>(axis)]);
-  return result;
-}
-
 // What one leaves open taken from the other. Nothing: two known sizes differ.
 std::optional<Shape> merged(const Shape& a, const Shape& b) {
   if (a.size() != b.size()) return std::nullopt;
@@ -328,8 +323,8 @@ Result<Sized> at_one_size(const Graph& a, const Graph& b, int trial, std::uint64
   for (std::size_t i = 0; i < a.inputs.size(); ++i) {
     Shape of_a = (*first)[first->inputs[i]].type.shape;
     Shape of_b = (*second)[second->inputs[i]].type.shape;
-    if (turned) of_b = permuted(of_b, turned_order(of_b.size()));
-    if (i < given.size()) of_a = permuted(type_of(given[i]).shape, order_of_input(*first, i));
+    if (turned) of_b = in_order(of_b, turned_order(of_b.size()));
+    if (i < given.size()) of_a = in_order(type_of(given[i]).shape, order_of_input(*first, i));
     auto both = merged(of_a, of_b);
     if (!both)
       return fail(Fault::Usage, "input '" + a[a.inputs[i]].name + "' of a is " + text_of(of_a) + ", input '" +
@@ -350,8 +345,8 @@ Result<Sized> at_one_size(const Graph& a, const Graph& b, int trial, std::uint64
     std::vector<Shape> shapes;
     for (std::size_t i = 0; i < result.inputs.size(); ++i) {
       Shape shape = type_of(result.inputs[i]).shape;
-      if (turns) shape = permuted(shape, turned_order(shape.size()));
-      shapes.push_back(permuted(shape, inverse(order_of_input(form, i))));
+      if (turns) shape = in_order(shape, turned_order(shape.size()));
+      shapes.push_back(in_order(shape, inverse(order_of_input(form, i))));
     }
     auto at = with_input_shapes(graph, shapes);
     if (!at) return at;

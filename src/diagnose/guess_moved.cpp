@@ -1,4 +1,5 @@
 // What goes wrong where numbers only change their places: reshapes, shuffles, concatenations; and the axis of a softmax.
+#include "base/permute.h"
 #include "diagnose/hypothesis.h"
 
 #include <fmt/format.h>
@@ -110,9 +111,7 @@ void guess_layout(Guesses& guesses, std::size_t node) {
                 with_node_in_front(scene.a, node, 0, Transpose{order}), is_read_flat ? 1 : 0);
   });
   turned(out, [&](const Sizes& order) {
-    Sizes under;
-    for (const Size axis : order) under.push_back(out[static_cast<std::size_t>(axis)]);
-    Graph changed = with_op(scene.a, node, Reshape{under});
+    Graph changed = with_op(scene.a, node, Reshape{in_order(out, order)});
     guesses.add(cause, about, "the axes in another order behind",
                 with_node_behind(changed, about.outputs[0], Transpose{inverse(order)}, about), is_read_flat ? 1 : 0);
   });

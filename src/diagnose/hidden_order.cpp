@@ -303,12 +303,6 @@ class Carrying {
   bool reads_ = false;  // some layer reads the channels
 };
 
-Sizes inverse_of(const Sizes& order) {
-  Sizes inverse(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) inverse[static_cast<std::size_t>(order[i])] = static_cast<Size>(i);
-  return inverse;
-}
-
 }  // namespace
 
 std::vector<std::string> settle_hidden_orders(const Graph& a, Graph& b, const Alignment& alignment) {
@@ -325,7 +319,7 @@ std::vector<std::string> settle_hidden_orders(const Graph& a, Graph& b, const Al
       order = scaled_order_between(*kernel, *theirs, axes->made);
     if (!order) continue;
     Carrying carrying(b, readers);
-    if (!carrying.from(match.node_b, {axes->axis, inverse_of(*order)}) || !carrying.is_meant(a, alignment)) continue;
+    if (!carrying.from(match.node_b, {axes->axis, inverse(*order)}) || !carrying.is_meant(a, alignment)) continue;
     carrying.apply(b);
     settled.push_back(own.layer);
   }

@@ -1,5 +1,7 @@
 #include "diagnose/moved.h"
 
+#include "base/permute.h"
+
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -39,12 +41,6 @@ bool is_permuted(const std::vector<Size>& at, const Sizes& shape, const Sizes& o
   return true;
 }
 
-Sizes permuted(const Sizes& shape, const Sizes& order) {
-  Sizes result;
-  for (const Size axis : order) result.push_back(shape[static_cast<std::size_t>(axis)]);
-  return result;
-}
-
 // Axes of length 1 may lie anywhere: among the orders that do, those that kernels usually take come first.
 std::optional<Sizes> permutation_of(const std::vector<Size>& at, const Sizes& shape, const Sizes& wanted) {
   const auto rank = static_cast<Size>(shape.size());
@@ -62,7 +58,7 @@ std::optional<Sizes> permutation_of(const std::vector<Size>& at, const Sizes& sh
     usual.push_back(std::move(last));
   }
   for (const Sizes& one : usual)
-    if (permuted(shape, one) == wanted && is_permuted(at, shape, one)) return one;
+    if (in_order(shape, one) == wanted && is_permuted(at, shape, one)) return one;
   do
     if (is_permuted(at, shape, order)) return order;
   while (std::ranges::next_permutation(order).found);
@@ -116,7 +112,7 @@ Moved moved_from(const Graph& graph, const Numbering& of, const std::vector<Size
   const auto described = [&](const Sizes& from, const Sizes& order) {
     std::string text = from == moved.shape ? "" : "reshape" + listed(from);
     if (!std::ranges::is_sorted(order)) text += (text.empty() ? "" : ", ") + ("permute" + listed(order));
-    if (permuted(from, order) != shape) text += (text.empty() ? "" : ", ") + ("reshape" + listed(shape));
+    if (in_order(from, order) != shape) text += (text.empty() ? "" : ", ") + ("reshape" + listed(shape));
     return text.empty() ? std::string("as it is") : text;
   };
   if (const auto order = permutation_of(at, moved.shape, shape)) {

@@ -1,6 +1,7 @@
 // Calls of functions: their tensors, and the nodes they add.
 #include "formats/function.h"
 
+#include "base/permute.h"
 #include "formats/einsum_steps.h"
 #include "ops/axes.h"
 
@@ -137,10 +138,8 @@ ValueId FunctionCall::turned(std::string_view word, ValueId constant, const Size
   if (before.origin) {
     // What was turned and then reshaped has no axes of the file's any more.
     const auto& [source, split, first] = *before.origin;
-    Sizes lies;
-    for (const Size axis : first) lies.push_back(split[static_cast<std::size_t>(axis)]);
     origin.reset();
-    if (lies == before.constant->shape()) origin = Origin{source, split, compose(first, permutation)};
+    if (in_order(split, first) == before.constant->shape()) origin = Origin{source, split, compose(first, permutation)};
   }
   if (!shape.empty()) tensor = tensor.reshaped(shape);
   const ValueId made = make_constant(word, std::move(tensor));

@@ -1,5 +1,6 @@
 #include "graph/stored.h"
 
+#include "base/permute.h"
 #include "ops/axes.h"
 
 #include <numeric>
@@ -17,9 +18,7 @@ Sizes stored_shape(const Value& constant) {
 Tensor as_stored(const Value& constant, const Tensor& numbers) {
   if (!constant.origin) return numbers;
   const auto& [source, shape, permutation] = *constant.origin;
-  Sizes turned;
-  for (const Size axis : permutation) turned.push_back(shape[static_cast<std::size_t>(axis)]);
-  return numbers.reshaped(turned).permuted(inverse(permutation));
+  return numbers.reshaped(in_order(shape, permutation)).permuted(inverse(permutation));
 }
 
 Tensor as_read(const Value& constant, const Tensor& stored) {

@@ -1,5 +1,7 @@
 #include "ops/axes.h"
 
+#include "base/permute.h"
+
 namespace convoy {
 
 Sizes to_channels_first(Size space) {
@@ -22,12 +24,7 @@ Sizes inverse(const Sizes& permutation) {
   return undone;
 }
 
-Sizes compose(const Sizes& first, const Sizes& second) {
-  Sizes both;
-  both.reserve(second.size());
-  for (const Size axis : second) both.push_back(first[static_cast<std::size_t>(axis)]);
-  return both;
-}
+Sizes compose(const Sizes& first, const Sizes& second) { return in_order(first, second); }
 
 bool is_identity(const Sizes& permutation) {
   for (std::size_t i = 0; i < permutation.size(); ++i)

@@ -15,12 +15,6 @@ Size place_in(const Sizes& order, Size axis) {
   return static_cast<Size>(std::ranges::find(order, axis) - order.begin());
 }
 
-Shape in_order(const Shape& shape, const Sizes& order) {
-  Shape out;
-  for (const Size axis : order) out.push_back(shape[static_cast<std::size_t>(axis)]);
-  return out;
-}
-
 namespace {
 
 Sizes brought(Order from, Order to, Size space) {
@@ -294,8 +288,7 @@ std::vector<Sizes> wishes_of(const Graph& graph, Order to) {
     const Sizes order = at(wish, y).empty() ? at(found, y) : at(wish, y);
     if (order.empty()) continue;
     if (const auto* move = std::get_if<Transpose>(&node.op)) {
-      Sizes before;
-      for (const Size axis : order) before.push_back(move->permutation[static_cast<std::size_t>(axis)]);
+      Sizes before = in_order(move->permutation, order);
       if (at(wish, node.inputs[0]).empty()) at(wish, node.inputs[0]) = std::move(before);
     } else if (is_reshape(node.op)) {
       const auto groups = groups_of(node.op, graph[node.inputs[0]].type.shape, graph[y].type.shape);

@@ -1,6 +1,7 @@
 // Orders of axes as permutations of a value's source order: which one an operator wants, and how one order turns into
 // another across operators that move, merge or split axes.
 #pragma once
+#include "base/permute.h"
 #include "graph/graph.h"
 
 #include <optional>
@@ -11,8 +12,6 @@ namespace convoy {
 Sizes source_order(Size rank);
 // Where axis `axis` of the source order lies in `order`.
 Size place_in(const Sizes& order, Size axis);
-// shape[order[0]], shape[order[1]]...
-Shape in_order(const Shape& shape, const Sizes& order);
 
 // The order that brings the first input of a windowed, resizing or shuffling operator into the target's order `to`; empty:
 // it has no wish.

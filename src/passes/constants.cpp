@@ -1,6 +1,7 @@
 #include "passes/constants.h"
 
 #include "base/budget.h"
+#include "base/permute.h"
 #include "ops/transposed_vocabulary.h"
 
 #include <algorithm>
@@ -35,12 +36,6 @@ std::optional<Refinement> refine(const Sizes& a, const Sizes& b) {
   }
 }
 
-Sizes permuted(const Sizes& sizes, const Sizes& permutation) {
-  Sizes out;
-  for (const Size axis : permutation) out.push_back(sizes[static_cast<std::size_t>(axis)]);
-  return out;
-}
-
 }  // namespace
 
 std::optional<Origin> followed_by(const Origin& origin, const Sizes& shape, const Sizes& split,
@@ -50,9 +45,9 @@ std::optional<Origin> followed_by(const Origin& origin, const Sizes& shape, cons
   const bool plain = origin.split.empty() && shape.size() == origin.permutation.size();
   if (plain && split.empty()) return Origin{origin.source, {}, compose(origin.permutation, permutation)};
 
-  const Sizes first_split = plain ? permuted(shape, inverse(origin.permutation)) : origin.split;
+  const Sizes first_split = plain ? in_order(shape, inverse(origin.permutation)) : origin.split;
   if (first_split.empty()) return std::nullopt;
-  const auto r = refine(permuted(first_split, origin.permutation), split.empty() ? shape : split);
+  const auto r = refine(in_order(first_split, origin.permutation), split.empty() ? shape : split);
   if (!r) return std::nullopt;
   // The pieces as they lie in the source: axis by axis of the first split.
   Origin both{origin.source, {}, {}};
