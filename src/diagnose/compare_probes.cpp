@@ -86,10 +86,7 @@ std::optional<Comparison::Fed> Comparison::halves(const Stretch& at) const {
   const auto rounds = [](const Node& node) {
     const auto* unary = std::get_if<Unary>(&node.op);
     const auto* binary = std::get_if<Binary>(&node.op);
-    return (unary && (unary->function == Function::Round || unary->function == Function::Floor ||
-                      unary->function == Function::Ceil)) ||
-           (binary && (binary->function == BinaryFunction::FloorDivide || binary->function == BinaryFunction::Modulo ||
-                       binary->function == BinaryFunction::TruncateDivide));
+    return (unary && convoy::rounds(unary->function)) || (binary && divides_whole(binary->function));
   };
   if (std::ranges::none_of(at.a.graph.nodes, rounds) && std::ranges::none_of(at.b.graph.nodes, rounds))
     return std::nullopt;

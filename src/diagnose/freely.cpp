@@ -44,18 +44,10 @@ Apart apart(const Tensor& ours, const Tensor& theirs) {
   return found;
 }
 
-// Jumps somewhere, so that two numbers that are nearly one may become two that are not.
-bool jumps(const Node& node) {
+bool jumps_somewhere(const Node& node) {
   if (const auto* cast = std::get_if<Cast>(&node.op)) return cast->to != DType::F32 && cast->to != DType::F64;
-  if (const auto* unary = std::get_if<Unary>(&node.op))
-    return (keeps_whole(unary->function) && unary->function != Function::Abs && unary->function != Function::Negate &&
-            unary->function != Function::Square) ||
-           unary->function == Function::Not;
-  if (const auto* binary = std::get_if<Binary>(&node.op))
-    return binary->function != BinaryFunction::Add && binary->function != BinaryFunction::Subtract &&
-           binary->function != BinaryFunction::Multiply && binary->function != BinaryFunction::Divide &&
-           binary->function != BinaryFunction::Maximum && binary->function != BinaryFunction::Minimum &&
-           binary->function != BinaryFunction::Power;
+  if (const auto* unary = std::get_if<Unary>(&node.op)) return jumps(unary->function);
+  if (const auto* binary = std::get_if<Binary>(&node.op)) return jumps(binary->function);
   const Contents contents = traits_of(node.op).contents;
   return contents == Contents::Ranked || contents == Contents::Picked || traits_of(node.op).indices != Indices::None;
 }
@@ -87,7 +79,8 @@ void run_freely(const Sized& at, const Alignment& alignment, Diagnosis& into, in
 std::optional<Finding> outputs_apart(const Sized& at, const Alignment& alignment, const Diagnosis& noted, int threads) {
   constexpr double much = 0x1p-10;
   if (noted.outputs_agree || !std::isfinite(noted.outputs_largest)) return std::nullopt;
-  if (std::ranges::any_of(at.a.nodes, jumps) || std::ranges::any_of(at.b.nodes, jumps)) return std::nullopt;
+  if (std::ranges::any_of(at.a.nodes, jumps_somewhere) || std::ranges::any_of(at.b.nodes, jumps_somewhere))
+    return std::nullopt;
   RunOptions options;
   options.threads = threads;
   options.precision = Precision::Double;

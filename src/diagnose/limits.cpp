@@ -165,9 +165,7 @@ void add_periods(std::vector<Limits>& limits, const Graph& piece, const Node& no
 
 // Against a constant: where its numbers begin and where they end.
 void add_comparison(std::vector<Limits>& limits, const Graph& piece, const Node& node, BinaryFunction function) {
-  if (function == BinaryFunction::Modulo || function == BinaryFunction::FloorDivide ||
-      function == BinaryFunction::TruncateDivide || function == BinaryFunction::Remainder)
-    return add_periods(limits, piece, node);
+  if (divides_whole(function)) return add_periods(limits, piece, node);
   const bool compares = gives_truth(function) && function < BinaryFunction::And;
   if (!compares && function != BinaryFunction::Maximum && function != BinaryFunction::Minimum) return;
   for (const std::size_t i : {0, 1}) {

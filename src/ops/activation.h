@@ -52,11 +52,15 @@ enum class Function : std::uint8_t {
   Truncate,  // toward zero
   Not  // 1 where x is 0, else 0, of type Bool
 };
+constexpr bool rounds(Function f) {
+  return f == Function::Floor || f == Function::Ceil || f == Function::Round || f == Function::Truncate;
+}
 // Whole numbers stay whole under these.
 constexpr bool keeps_whole(Function f) {
-  return f == Function::Abs || f == Function::Negate || f == Function::Sign || f == Function::Square ||
-         f == Function::Floor || f == Function::Ceil || f == Function::Round || f == Function::Truncate;
+  return f == Function::Abs || f == Function::Negate || f == Function::Sign || f == Function::Square || rounds(f);
 }
+// Two numbers that are nearly one may become two that are not.
+constexpr bool jumps(Function f) { return rounds(f) || f == Function::Sign || f == Function::Not; }
 
 // x -> f(x)
 struct Unary {

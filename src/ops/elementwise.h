@@ -35,6 +35,8 @@ enum class BinaryFunction : std::uint8_t {
   BitOr,
   BitXor
 };
+// Two numbers that are nearly one may become two that are not.
+constexpr bool jumps(BinaryFunction function) { return function >= BinaryFunction::Modulo; }
 constexpr bool works_on_bits(BinaryFunction function) { return function >= BinaryFunction::BitAnd; }
 // By 0 whole numbers have no answer.
 constexpr bool divides_whole(BinaryFunction function) {

@@ -9,10 +9,6 @@ namespace convoy {
 
 namespace {
 
-bool rounds(Function f) {
-  return f == Function::Floor || f == Function::Ceil || f == Function::Round || f == Function::Truncate;
-}
-
 // What is whole is rounded; nothing lies below 0 in a type without a sign, and truths are their own sign.
 bool keeps_all(const Op& op, DType dtype) {
   if (const auto* unary = std::get_if<Unary>(&op))

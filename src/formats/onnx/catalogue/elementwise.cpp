@@ -166,9 +166,7 @@ Status write_binary(const Binary& op, Sink& sink) {
   }
   const std::string a = sink.typed(0, dtype), b = sink.typed(1, dtype);
   const Operator* word = operator_for(f);
-  if (f == BinaryFunction::Modulo || f == BinaryFunction::Remainder || f == BinaryFunction::FloorDivide ||
-      f == BinaryFunction::TruncateDivide)
-    return write_division(op, sink, a, b, dtype);
+  if (divides_whole(f)) return write_division(op, sink, a, b, dtype);
   if (works_on_bits(f) && !(word && sink.knows(word->name)))
     return sink.refused("what works on bits, which opset 18 and later have");
   if (word && sink.knows(word->name)) {
