@@ -1,4 +1,5 @@
 // Nodes that need no operator: constants, shapes, one number repeated, and the branch that a known condition chooses.
+#include "formats/filled.h"
 #include "formats/onnx/model_reader.h"
 #include "formats/onnx/narrow_types.h"
 #include "formats/stretch.h"
@@ -32,11 +33,7 @@ Status ModelReader::add_filled(const ModelNode& node, const std::vector<Known*>&
     known.fill = *shape;
     return names.add(node.outputs[0], std::move(known));
   }
-  const auto one = value.bytes();
-  std::vector<std::byte> bytes;
-  bytes.reserve(static_cast<std::size_t>(*count) * one.size());
-  for (Size i = 0; i < *count; ++i) bytes.insert(bytes.end(), one.begin(), one.end());
-  auto tensor = Tensor::owning(value.dtype(), sizes, std::move(bytes));
+  auto tensor = filled(value, sizes, *count);
   if (!tensor) return pass(tensor);
   known.tensor = std::move(*tensor);
   return names.add(node.outputs[0], std::move(known));

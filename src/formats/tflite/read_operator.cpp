@@ -1,5 +1,6 @@
 // One operator of a file: computed where all it reads is known, else through its row.
 #include "base/words.h"
+#include "formats/filled.h"
 #include "formats/recorded_type.h"
 #include "formats/shortest.h"
 #include "formats/tflite/reader.h"
@@ -104,20 +105,16 @@ Status ModelReader::add_fill(const StoredOperator& op, const std::string& layer)
   const auto count = checked_count(shape);
   if (!count) return fail(Fault::Limit, "makes a tensor of shape " + text_of(shape) + ", which is too large");
   if (auto s = allowance_.spend({.numbers = *count}); !s) return s;
-  const Bytes one = (*value)->bytes();
-  std::vector<std::byte> bytes;
-  bytes.reserve(static_cast<std::size_t>(*count) * one.size());
-  for (Size i = 0; i < *count; ++i) bytes.insert(bytes.end(), one.begin(), one.end());
-  auto filled = Tensor::owning((*value)->dtype(), shape, std::move(bytes));
-  if (!filled) return pass(filled);
+  auto number = filled(**value, shape, *count);
+  if (!number) return pass(number);
   Known& made = known_[static_cast<std::size_t>(op.outputs[0])];
   if (dims->known()) {
-    made.tensor = std::move(*filled);
+    made.tensor = std::move(*number);
     return {};
   }
   auto quantization = quantization_of(op.outputs[0]);
   if (!quantization) return pass(quantization);
-  ValueId x = add_constant(graph_, layer, *filled, std::move(*quantization), false);
+  ValueId x = add_constant(graph_, layer, *number, std::move(*quantization), false);
   const std::size_t given = graph_.values.size();
   for (std::size_t i = 0; i < dims->all.size(); ++i) {
     const SizeNumber& n = dims->all[i];

@@ -1,5 +1,6 @@
 // Nodes that are no operators: inputs, constants, variables, shapes, one number repeated, calls, branches and loops.
 #include "base/budget.h"
+#include "formats/filled.h"
 #include "formats/tf/graph/reader.h"
 #include "formats/tf/graph/tensor.h"
 #include "ops/expect.h"
@@ -238,11 +239,7 @@ Result<GraphReader::Slots> GraphReader::filled(const GraphNode& node, const Slot
     return Slots{slot_of(std::move(known))};
   }
   if (auto s = allowance_.spend({.numbers = *count}); !s) return pass(s);
-  const auto one = value.bytes();
-  std::vector<std::byte> bytes;
-  bytes.reserve(static_cast<std::size_t>(*count) * one.size());
-  for (Size i = 0; i < *count; ++i) bytes.insert(bytes.end(), one.begin(), one.end());
-  auto tensor = Tensor::owning(value.dtype(), sizes, std::move(bytes));
+  auto tensor = convoy::filled(value, sizes, *count);
   if (!tensor) return pass(tensor);
   known.tensor = std::move(*tensor);
   known.of_shapes = node.op == "Fill" && inputs[0]->of_shapes;
