@@ -446,15 +446,21 @@ std::vector<std::string> input_names(const Graph& graph) {
   return names;
 }
 
-// What both models take and give in dictionaries goes by its name, in whatever order.
+// A signature of TensorFlow's names what it takes, and orders it by that.
+bool takes_by_name(const Graph& graph) {
+  return graph.inputs_by_name || graph.source_format.starts_with("TensorFlow") ||
+         graph.source_format.starts_with("TFLite");
+}
+
+// What a model takes or gives in a dictionary goes by its name, in whatever order, where the other has the same names.
 Graph in_order_of(const Graph& a, Graph b) {
-  if (a.outputs_by_name && b.outputs_by_name)
+  if (a.outputs_by_name || b.outputs_by_name)
     if (const auto places = places_by_name(a.output_names, b.output_names)) {
       const auto outputs = b.outputs;
       for (std::size_t i = 0; i < places->size(); ++i) b.outputs[i] = outputs[(*places)[i]];
       b.output_names = a.output_names;
     }
-  if (a.inputs_by_name && b.inputs_by_name)
+  if (takes_by_name(a) || takes_by_name(b))
     if (const auto places = places_by_name(input_names(a), input_names(b))) {
       const auto inputs = b.inputs;
       for (std::size_t i = 0; i < places->size(); ++i) b.inputs[i] = inputs[(*places)[i]];

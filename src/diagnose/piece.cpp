@@ -206,7 +206,8 @@ void add_error(Rounded& got, const Tensor& more, Size terms, double limit, const
   for (std::size_t i = 0; i < error.size(); ++i) error[i] += own[i];
   got.error = Tensor::of(got.value.shape(), std::move(error));
   got.terms = std::max(got.terms, terms);
-  got.limit = std::max(got.limit, limit);
+  got.limit =
+      std::max({got.limit, limit, 1.0});  // what rounds nothing itself has none, and r would be 0 whatever differs
 }
 
 }  // namespace

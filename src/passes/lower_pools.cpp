@@ -1,8 +1,8 @@
 // Says a pool's padding in the target's numbers, with one rule for the last window on all axes, or by its word.
 // What cannot be said so: a maximum gets minus infinity in front, and TensorFlow's over nothing but such cells stays finite; an average drops leading cells behind, is corrected by
 // a constant map, or, where the size is free, is divided by the average of a padded map of ones.
-#include "ops/vocabulary.h"
 #include "ops/expect.h"
+#include "ops/vocabulary.h"
 #include "passes/node_by_node.h"
 #include "passes/pads.h"
 #include "passes/rewrites.h"

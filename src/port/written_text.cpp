@@ -82,6 +82,14 @@ Result<std::vector<std::string>> show_written_text(const PortReport& report, con
   bool same = read->outputs.size() == data.outputs.size();
   for (std::size_t i = 0; same && i < data.outputs.size(); ++i)
     same = agree(values->at(read->outputs[i]), data.outputs[i], data.bounds[i]);
+  const auto is_number = [](double x) { return std::isfinite(x); };
+  const auto holds_numbers = [&](const Tensor& output) { return std::ranges::all_of(output.doubles(), is_number); };
+  bool are_numbers = std::ranges::all_of(data.outputs, holds_numbers);
+  for (const ValueId v : read->outputs) are_numbers = are_numbers && holds_numbers(values->at(v));
+  if (!same && !are_numbers)
+    return fail(Fault::Proof,
+                "an answer holds infinity or what is no number, which the target's layers hand on otherwise than the "
+                "source's; look for such numbers among the weights");
   if (!same) return fail(Fault::Internal, "the Python text, read back, does not give the answer of the source");
   return std::vector<std::string>{"the weights and the Python text were read back from what was written, and give",
                                   "the answer of the source; the text checks itself against it, too"};

@@ -62,3 +62,25 @@ def test_to_onnx(name, tmp_path):
             feed = {c.name: c.to_port(x) for c, x in zip(sides["inputs"], inputs.values(), strict=True)}
             got = [c.from_port(y) for c, y in zip(sides["outputs"], runtime.run(None, feed), strict=True)]
             assert_close(got, want, 2e-4, f"{name}, {'optimized' if optimized else 'as written'}")
+
+
+def test_flattened_in_front_of_free_axes(tmp_path):
+    """Frames of films of any size, gathered in the batch."""
+
+    class Films(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            torch.manual_seed(3)
+            self.conv = torch.nn.Conv2d(3, 4, 3, padding=1)
+
+        def forward(self, x):
+            return self.conv(x.flatten(0, 1)).mean((2, 3)).view(x.shape[0], 5, 4)
+
+    model, auto = Films().eval(), torch.export.Dim.AUTO
+    program = torch.export.export(model, (torch.randn(2, 5, 3, 8, 9),), dynamic_shapes=[{0: auto, 3: auto, 4: auto}])
+    torch.export.save(program, tmp_path / "m.pt2")
+    made = port([tmp_path / "m.pt2"], tmp_path / "net.py", "--interface", "source")
+    for shape in ((2, 5, 3, 8, 9), (3, 5, 3, 7, 12), (1, 5, 3, 5, 4)):
+        x = torch.randn(shape)
+        with torch.no_grad():
+            assert_close(made([x.numpy()]), [model(x).numpy()])

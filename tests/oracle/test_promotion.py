@@ -353,3 +353,36 @@ def test_a_weight_at_half_a_step_goes_to_the_even_code(tmp_path):
     path = onnx_file(tmp_path / "m.onnx", nodes, [("a", "float32", [8, 8])], [("y", "float32", [8, 10])], constants)
     x = np.eye(8, dtype="f4")
     np.testing.assert_array_equal(run_natively([path], {"a": x}, tmp_path)[0], plain_session(path).run(None, {"a": x})[0])
+
+
+QUOTIENTS = ["x / 256", "x / 300", "x / -3", "x / 255", "torch.true_divide(x, 1000)", "x.div(70000)", "1000 / x", "x / 2.5", "(x - 128) / 128",
+             "x < 300", "x > -1"]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32"])
+def test_a_whole_tensor_of_pytorch_is_divided_by_any_number(dtype, tmp_path):
+    """The number was put into the tensor's type in front: 256 is 0 in uint8."""
+    (tmp_path / "net.py").write_text(
+        f"import torch\nclass Net(torch.nn.Module):\n    def forward(self, x):\n        return {', '.join(QUOTIENTS)}\n"
+    )
+    x = np.array([1, 2, 44, 100, 127], dtype)
+    np.save(tmp_path / "x.npy", x)
+    model = import_file(tmp_path / "net.py").Net()
+    want = [y.numpy() for y in model(torch.from_numpy(x))]
+    torch.export.save(torch.export.export(model, (torch.from_numpy(x),)), tmp_path / "m.pt2")
+    for source in (f"{tmp_path / 'net.py'}:Net", tmp_path / "m.pt2"):
+        convoy("run", source, "--input", tmp_path / "x.npy", "-o", tmp_path / "y.npz", "-f")
+        with np.load(tmp_path / "y.npz") as answers:
+            for words, file, y in zip(QUOTIENTS, answers.files, want, strict=True):
+                agree(words, answers[file], y, "")
+    convoy("port", tmp_path / "m.pt2", "-o", tmp_path / "p.py")
+    for words, got, y in zip(QUOTIENTS, import_file(tmp_path / "p.py").load()(torch.from_numpy(x)), want, strict=True):
+        agree(words, got.numpy(), y, "")
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16"])
+def test_a_whole_tensor_of_keras_is_compared_with_any_number(dtype, tmp_path):
+    from keras import ops
+
+    run_of_keras({"below": lambda x: x < 300, "above": lambda x: x > -1, "other": lambda x: ops.not_equal(x, 256),
+                  "scaled": lambda x: (x - 128) / 128}, (dtype,), tmp_path)  # fmt: skip

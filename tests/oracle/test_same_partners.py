@@ -234,3 +234,59 @@ def test_what_no_output_shows_is_found(change, tmp_path):
     for other in (b, port):
         code, text = said(a, other)
         assert code == 1, text
+
+
+@pytest.mark.parametrize("first", ["floor", "ceil", "round"])
+@pytest.mark.parametrize("second", ["floor", "ceil", "round"])
+def test_halves_that_are_rounded_otherwise_are_seen_both_ways(first, second, tmp_path):
+    """The one rounds nothing by itself, so that its own bound is 0: whatever differed was within it."""
+
+    class Rounded(nn.Module):
+        def __init__(self, kind):
+            super().__init__()
+            torch.manual_seed(7)
+            self.conv, self.kind = nn.Conv2d(3, 4, 3, 1, 1), kind
+
+        def forward(self, x):
+            x = self.conv(x)
+            return {"round": torch.round(x), "floor": torch.floor(x + 0.5), "ceil": torch.ceil(x - 0.5)}[self.kind]
+
+    for name, kind in (("a", first), ("b", second)):
+        torch.export.save(torch.export.export(Rounded(kind).eval(), (torch.zeros(2, 3, 9, 8),)), tmp_path / f"{name}.pt2")
+    assert said(tmp_path / "a.pt2", tmp_path / "b.pt2")[0] == (first != second)
+
+
+def test_what_a_signature_orders_anew_goes_by_its_names(tmp_path):
+    second, first = keras.Input((6, 4), name="b"), keras.Input((6, 4), name="a")
+    model = keras.Model([second, first], layers.Dense(3)(layers.Subtract()([second, layers.Dense(4)(first)])))
+    model.save(tmp_path / "m.keras")
+    model.export(str(tmp_path / "saved"), verbose=False)
+    for pair in (("m.keras", "saved"), ("saved", "m.keras")):
+        assert said(*(tmp_path / one for one in pair))[0] == 0
+
+
+def test_outputs_in_a_dictionary_go_by_its_names(tmp_path):
+    class Heads(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.one, self.other = nn.Linear(5, 4), nn.Linear(5, 2)
+
+        def forward(self, x):
+            return {"cls": self.one(x), "box": self.other(x)}
+
+    torch.export.save(torch.export.export(Heads().eval(), (torch.zeros(3, 5),)), tmp_path / "m.pt2")
+    for suffix in ("keras", "tflite"):
+        subprocess.run([str(CONVOY), "port", str(tmp_path / "m.pt2"), "-o", str(tmp_path / f"m.{suffix}")], check=True, capture_output=True)
+    assert said(tmp_path / "m.keras", tmp_path / "m.tflite")[0] == 0
+
+
+def test_a_weight_that_is_no_number_is_no_fault_of_the_port(tmp_path):
+    """TensorFlow's maximum passes over it, PyTorch's hands it on."""
+    x = keras.Input((6, 6, 2))
+    model = keras.Model(x, layers.MaxPooling2D()(layers.Conv2D(3, 1)(x)))
+    kernel, bias = model.get_weights()
+    bias[1] = np.nan
+    model.set_weights([kernel, bias])
+    model.save(tmp_path / "m.keras")
+    done = subprocess.run([str(CONVOY), "port", str(tmp_path / "m.keras"), "-o", str(tmp_path / "p.py")], capture_output=True, text=True)
+    assert done.returncode == 3 and not (tmp_path / "p.py").exists(), done.stderr

@@ -16,11 +16,12 @@ namespace convoy::keras {
 namespace {
 
 // A number of Python's takes the type of what it meets; a whole one is int32 beside truths, a fraction float32 beside what is
-// whole, and so are all where `makes_fractions`.
+// whole. Quotients are of fractions, and numbers are compared in 32 bits.
 struct Pair {
   ValueId a, b;
 };
-Pair operands_of(Use& use, bool makes_fractions = false) {
+enum class Meeting : std::uint8_t { OwnType, Fractions, In32Bits };
+Pair operands_of(Use& use, Meeting how = Meeting::OwnType) {
   Call& call = use.call;
   const Json *said_a = use.option("x1"), *said_b = use.option("x2");
   const auto is_number = [](const Json* said) { return said && said->is_number(); };
@@ -34,8 +35,13 @@ Pair operands_of(Use& use, bool makes_fractions = false) {
   const Json& number = *(is_number_a ? said_a : said_b);
   ValueId tensor = use.operand(is_number_a ? "x2" : "x1"), other;
   if (call.failed()) return {};
+  const DType own = call.type(tensor).dtype;
+  const bool is_wider =
+      how == Meeting::In32Bits && number.is_number_integer() && !is_floating(own) && bytes_of(own) < 4;
+  if (is_wider) tensor = call.add(Cast{DType::I32}, {tensor});
+  if (call.failed()) return {};
   const DType dtype = call.type(tensor).dtype;
-  if (number.is_number_integer() && !is_floating(dtype) && !makes_fractions) {
+  if (number.is_number_integer() && !is_floating(dtype) && how != Meeting::Fractions) {
     if (dtype == DType::Bool) tensor = call.add(Cast{DType::I32}, {tensor});
     other = whole_constant(call, said, number.get<std::int64_t>(), dtype == DType::Bool ? DType::I32 : dtype);
   } else {
@@ -47,7 +53,11 @@ Pair operands_of(Use& use, bool makes_fractions = false) {
 
 template <BinaryFunction function>
 Values binary(Use& use) {
-  const auto [a, b] = operands_of(use, function == BinaryFunction::Divide);
+  constexpr bool is_logic =
+      function == BinaryFunction::And || function == BinaryFunction::Or || function == BinaryFunction::Xor;
+  const auto [a, b] = operands_of(use, function == BinaryFunction::Divide   ? Meeting::Fractions
+                                       : gives_truth(function) && !is_logic ? Meeting::In32Bits
+                                                                            : Meeting::OwnType);
   return use.add(Binary{function}, {a, b});
 }
 

@@ -41,7 +41,9 @@ Results flatten(FunctionCall& call) {
     if (axis <= first || axis > last)
       to.push_back(axis < first ? 0 : axis == first ? -1 : call.dim(x, axis).size().value_or(-1));
   }
-  return {call.add(Reshape{to}, {x})};
+  if (std::ranges::count(to, -1) < 2) return {call.add(Reshape{to}, {x})};
+  const Size behind = rank - 1 - last;  // whose sizes are free
+  return through(call, "reshape.default", {{"shape", to}, {"kept", Sizes{first, behind}}}, {{"input", x}});
 }
 
 Results unflatten(FunctionCall& call) {

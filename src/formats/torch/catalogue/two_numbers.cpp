@@ -121,6 +121,14 @@ Results binary(FunctionCall& call) {
 
 Results divide(FunctionCall& call) {
   const std::string rounding = call.attrs.word("rounding_mode", "");
+  // A quotient is of fractions, whatever number it is by.
+  ValueId x = call.optional("input");
+  if (rounding.empty() && x && is_number(call, "other") && !call.failed() && !is_floating(call.type(x).dtype)) {
+    x = call.add(Cast{DType::F32}, {x});
+    if (call.failed()) return {};
+    const ValueId by = number_constant(call, "other", number_or_truth(call, "other"), DType::F32);
+    return {call.add(Binary{BinaryFunction::Divide}, {x, by})};
+  }
   const auto [a, b] = operands(call, "input", "other");
   BinaryFunction function = BinaryFunction::Divide;
   if (rounding == "floor") function = BinaryFunction::FloorDivide;

@@ -221,7 +221,9 @@ Result<std::optional<Value>> SourceTensor::binary(Interpreter& in, std::string_v
     if (!other.is_number()) return std::nullopt;
     const auto own = tracer.value_of(*this);
     if (!own) return std::unexpected(own.error());
-    both = {tracer.constant(in, number_beside(tracer.graph[*own].type.dtype, other)), Value::of(this)};
+    const DType beside = tracer.graph[*own].type.dtype;
+    const bool makes_fractions = symbol == "/" && !is_floating(beside);
+    both = {tracer.constant(in, number_beside(makes_fractions ? DType::F32 : beside, other)), Value::of(this)};
   } else if (reversed) {
     name = found->turned;
   }
