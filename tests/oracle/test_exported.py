@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import torch
 from carrying import assert_close, cases_in, convoy, port, run_natively
 from test_onnx_written import crossings_of, session
 
