@@ -1,6 +1,10 @@
 // Powers and means of whole numbers that stay whole, as TensorFlow, TFLite and ONNX Runtime compute them.
 #pragma once
+#include "base/whole_tensor.h"
 #include "formats/function.h"
+#include "ops/expect.h"
+
+#include <vector>
 
 namespace convoy {
 
@@ -27,6 +31,19 @@ ValueId power_in_float64(Call& call, ValueId a, ValueId b) {
 ValueId power_of_whole(FunctionCall& call, ValueId a, ValueId b);
 
 // Their sum, in their own type, divided toward zero. Fails: axes of free sizes.
-ValueId mean_of_whole(FunctionCall& call, ValueId x, const Sizes& axes, bool keeps_axes);
+template <class Call>
+ValueId mean_of_whole(Call& call, ValueId x, const Sizes& axes, bool keeps_axes) {
+  std::vector<Dim> sizes;
+  for (const Size axis : axes) sizes.push_back(call.dim(x, axis));
+  const auto count = product_of(sizes);
+  if (!count || !count->known() || **count < 1)
+    call.refuse(Fault::Unsupported, "a mean of whole numbers along axes whose sizes are free");
+  if (call.failed()) return {};
+  const DType dtype = call.type(x).dtype;
+  const ValueId exact = call.add(Reduce{Reduction::Sum, axes, keeps_axes}, {x});
+  const ValueId sum = call.failed() || call.type(exact).dtype == dtype ? exact : call.add(Cast{dtype}, {exact});
+  const ValueId whole = call.make_constant("count", whole_tensor(dtype, {}, {**count}));
+  return call.add(Binary{BinaryFunction::TruncateDivide}, {sum, whole});
+}
 
 }  // namespace convoy

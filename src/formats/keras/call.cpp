@@ -1,6 +1,7 @@
 #include "formats/keras/call.h"
 
 #include "base/budget.h"
+#include "base/whole_tensor.h"
 #include "formats/keras/initial.h"
 #include "formats/keras/operation.h"
 #include "ops/expect.h"
@@ -241,7 +242,7 @@ bool Call::frozen() const {
   return argument != layer.config->end() && argument->is_boolean() && !argument->get<bool>();
 }
 
-ValueId Call::constant(std::string_view name, Tensor tensor, bool trainable) {
+ValueId Call::make_constant(std::string_view name, Tensor tensor, bool trainable) {
   if (failed()) return {};
   const std::string full = full_name_ + "/" + std::string(name);
   if (const auto known = builder_.bound.find(full); known != builder_.bound.end()) return known->second;
@@ -269,15 +270,15 @@ std::optional<ValueId> Call::mask_of(ValueId value) {
   }
   if (!known.truths) {
     const DType dtype = type(known.ids).dtype;
-    const ValueId zero =
-        literal("nothing", is_floating(dtype) ? Tensor::of(Sizes{}, std::vector<float>{0}) : whole_number(0, dtype));
+    const ValueId zero = literal(
+        "nothing", is_floating(dtype) ? Tensor::of(Sizes{}, std::vector<float>{0}) : whole_tensor(dtype, {}, {0}));
     known.truths = add(Binary{BinaryFunction::NotEqual}, {known.ids, zero}, "mask");
   }
   return known.truths;
 }
 
 ValueId Call::literal(std::string_view name, Tensor tensor) {
-  const ValueId made = constant(name, std::move(tensor));
+  const ValueId made = make_constant(name, std::move(tensor));
   if (made) builder_.graph[made].literal = true;
   return made;
 }
@@ -351,7 +352,7 @@ ValueId Call::weight(std::string_view name, const Shape& expected, bool trainabl
   if (const auto known = bound(name)) return *known;
   Tensor tensor = take(name, expected);
   if (failed()) return {};
-  return constant(name, std::move(tensor), trainable);
+  return make_constant(name, std::move(tensor), trainable);
 }
 
 void Call::enter(const std::string& attribute, const std::string& otherwise) {

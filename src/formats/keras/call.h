@@ -73,7 +73,7 @@ class Call {
   // Adds a node. The layer's result is named after the layer, a step on the way there "layer/step".
   ValueId add(Op op, Values node_inputs, std::string_view step = {});
   Values add_all(Op op, Values node_inputs, std::string_view step = {});
-  ValueId constant(std::string_view name, Tensor tensor, bool trainable = false);
+  ValueId make_constant(std::string_view name, Tensor tensor, bool trainable = false);
   // The truths of the mask that the first input carries. Nothing: it carries none. Fails (refuses): one that is not known.
   std::optional<ValueId> mask();
   // The same of any value, whatever else the layer is called with.

@@ -17,8 +17,6 @@ Values operands(Call& call, std::string_view name, std::size_t place);
 // Whole numbers; one number is a list of one.
 Sizes list_of(Call& call, const Json* value, std::string_view name);
 
-// As its type holds it, by the lowest bits; `shape` has one cell.
-Tensor whole_number(std::int64_t value, DType dtype, Sizes shape = {});
 ValueId whole_constant(Call& call, std::string_view name, std::int64_t value, DType dtype);
 
 }  // namespace convoy::keras

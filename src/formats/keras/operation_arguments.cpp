@@ -1,11 +1,11 @@
 // What a keras.ops node is called with stands in its config, among its arguments by place, or among them by name.
 #include "formats/keras/operation.h"
 
+#include "base/whole_tensor.h"
 #include "formats/numbers.h"
 #include "ops/expect.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace convoy::keras {
 namespace {
@@ -129,14 +129,8 @@ Sizes list_of(Call& call, const Json* value, std::string_view name) {
   return call.attrs.sizes_of(list, name, list->size());
 }
 
-Tensor whole_number(std::int64_t value, DType dtype, Sizes shape) {
-  std::vector<std::byte> bytes(static_cast<std::size_t>(bytes_of(dtype)));
-  std::memcpy(bytes.data(), &value, bytes.size());
-  return *Tensor::owning(dtype, std::move(shape), std::move(bytes));
-}
-
 ValueId whole_constant(Call& call, std::string_view name, std::int64_t value, DType dtype) {
-  return call.constant(name, whole_number(value, dtype));
+  return call.make_constant(name, whole_tensor(dtype, {}, {value}));
 }
 
 }  // namespace convoy::keras

@@ -173,8 +173,8 @@ Values normalization(Use& use) {
     const auto held = [&](std::vector<double> all) {
       return Tensor::of(broadcast, std::move(all)).converted(call.computes() == DType::F64 ? DType::F64 : DType::F32);
     };
-    center = call.constant("mean", held(std::move(mean)));
-    deviation = call.constant("deviation", held(std::move(variance)));
+    center = call.make_constant("mean", held(std::move(mean)));
+    deviation = call.make_constant("deviation", held(std::move(variance)));
   }
   if (inverts)
     return {call.add(Binary{BinaryFunction::Add},
@@ -201,7 +201,7 @@ Values rescaling(Use& use) {
     const auto all = numbers(call, value, name);
     const Size n = static_cast<Size>(all.size());
     const Tensor held = Tensor::of(value.is_number() ? Sizes{} : Sizes{n}, std::vector<float>(all.begin(), all.end()));
-    return call.constant(name, held.converted(dtype));
+    return call.make_constant(name, held.converted(dtype));
   };
   const ValueId scaled =
       call.add(Binary{BinaryFunction::Multiply}, {x, vector(*scale, "scale")}, offset ? "scaled" : "");

@@ -30,7 +30,7 @@ Kernel kernel_value(Call& call, std::string_view name, const Shape& expected, Ke
   if (const auto known = call.bound(name)) return {*known, order};
   const Tensor tensor = call.take(name, expected);
   if (call.failed()) return {};
-  return {call.constant(name, flipped(tensor, 0, space), true), order};
+  return {call.make_constant(name, flipped(tensor, 0, space), true), order};
 }
 
 Kernel kernel_of_keras_1(Call& call, const Sizes& kernel, Dim in, Size filters, Order order) {
@@ -60,7 +60,7 @@ Kernel kernel_of_keras_1(Call& call, const Sizes& kernel, Dim in, Size filters, 
     tensor = tensor.reshaped({kernel[0], tensor.shape()[2], filters});
   }
   if (theano) tensor = flipped(tensor, stored == KernelOrder::OutInSpace ? 2 : 0, kernel.size());
-  return {call.constant("kernel", std::move(tensor), true), stored};
+  return {call.make_constant("kernel", std::move(tensor), true), stored};
 }
 
 Kernel kernel_of_deconvolution(Call& call, const Sizes& kernel, Dim channels, Size filters, Order order) {
@@ -72,7 +72,7 @@ Kernel kernel_of_deconvolution(Call& call, const Sizes& kernel, Dim channels, Si
   if (call.failed()) return {};
   if (!first) tensor = tensor.permuted(Sizes{0, 1, 3, 2});
   if (call.builder().theano) tensor = flipped(tensor, first ? 2 : 0, 2);
-  return {call.constant("kernel", std::move(tensor), true), stored};
+  return {call.make_constant("kernel", std::move(tensor), true), stored};
 }
 
 }  // namespace convoy::keras

@@ -233,9 +233,9 @@ Values gru(Use& use) {
   const auto numbers = both.floats();
   const auto half = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
   inputs.push_back(
-      call.constant("bias", Tensor::of({3 * common.units}, std::vector<float>(numbers.begin(), half)), true));
-  inputs.push_back(
-      call.constant("recurrent_bias", Tensor::of({3 * common.units}, std::vector<float>(half, numbers.end())), true));
+      call.make_constant("bias", Tensor::of({3 * common.units}, std::vector<float>(numbers.begin(), half)), true));
+  inputs.push_back(call.make_constant("recurrent_bias",
+                                      Tensor::of({3 * common.units}, std::vector<float>(half, numbers.end())), true));
   return walked(call, common, op, inputs);
 }
 

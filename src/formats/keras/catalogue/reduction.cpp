@@ -2,6 +2,7 @@
 // 3.15.
 #include "formats/keras/catalogue/write.h"
 #include "formats/keras/operation.h"
+#include "formats/whole_arithmetic.h"
 #include "ops/expect.h"
 
 #include <algorithm>
@@ -47,21 +48,12 @@ Values reduce(Use& use) {
   return use.add(Reduce{reduction, reduced_axes(use, x), use.truth("keepdims")}, {x});
 }
 
-// TensorFlow's mean of whole numbers: their sum, in their own type, divided toward zero.
+// TensorFlow's.
 Values mean_of_whole(Use& use) {
-  Call& call = use.call;
   const ValueId x = use.operand("x");
   const Sizes axes = reduced_axes(use, x);
-  std::vector<Dim> sizes;
-  for (const Size axis : axes) sizes.push_back(call.dim(x, axis));
-  const auto count = product_of(sizes);
-  if (!count || !count->known() || **count < 1)
-    call.refuse(Fault::Unsupported, "a mean of whole numbers along axes whose sizes are free");
   const bool keeps = use.truth("keepdims");
-  if (call.failed()) return {};
-  const ValueId sum = call.add(Reduce{Reduction::Sum, axes, keeps}, {x});
-  const ValueId numbers = whole_constant(call, "count", **count, call.type(x).dtype);
-  return use.add(Binary{BinaryFunction::TruncateDivide}, {sum, numbers});
+  return use.call.failed() ? Values{} : Values{convoy::mean_of_whole(use.call, x, axes, keeps)};
 }
 
 // Places are of 32 bits, whatever they are places in.

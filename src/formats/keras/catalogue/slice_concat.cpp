@@ -1,4 +1,5 @@
 // Parts taken out of tensors and tensors put side by side. Source: keras/src/ops/numpy.py of Keras 3.15.
+#include "base/whole_tensor.h"
 #include "formats/keras/catalogue/write.h"
 #include "formats/keras/operation.h"
 
@@ -220,7 +221,7 @@ Values filled_like(Use& use) {
   const auto left = std::ranges::count_if(missing, [](Dim n) { return n != Dim(1); });
   const Sizes one(static_cast<std::size_t>(rank), 1);
   ValueId y = call.literal("number", *wanted == DType::F32 ? Tensor::of(one, std::vector<float>{number})
-                                                           : whole_number(number, *wanted, one));
+                                                           : whole_tensor(*wanted, one, {number}));
   if (left == 0) return use.add(Identity{}, {y});
   Size done = 0;
   for (Size axis = 0; axis < rank; ++axis) {

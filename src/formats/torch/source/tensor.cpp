@@ -1,4 +1,5 @@
 // What a program asks of a tensor: its shape, its methods, parts of it, arithmetic.
+#include "base/whole_tensor.h"
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/source/tracer.h"
 #include "formats/torch/source/written_out.h"
@@ -165,17 +166,10 @@ Result<std::optional<Value>> SourceTensor::attribute(Interpreter& in, const std:
 
 namespace {
 
-// The lowest bytes of a whole number are the number in every narrower type.
-Tensor whole_number(std::int64_t value, DType dtype) {
-  const Tensor wide = Tensor::of({}, std::vector<std::int64_t>{value});
-  const auto bytes = wide.bytes().first(static_cast<std::size_t>(bytes_of(dtype)));
-  return *Tensor::owning(dtype, {}, {bytes.begin(), bytes.end()});
-}
-
 // A number is of the type that it meets, but beside truths a whole one is int64, and a fraction beside what is whole float32.
 Tensor number_beside(DType dtype, const Value& number) {
   if (number.is_whole() && !is_floating(dtype))
-    return whole_number(number.whole(), dtype == DType::Bool ? DType::I64 : dtype);
+    return whole_tensor(dtype == DType::Bool ? DType::I64 : dtype, {}, {number.whole()});
   return Tensor::of({}, std::vector<double>{number.real()}).converted(is_floating(dtype) ? dtype : DType::F32);
 }
 
