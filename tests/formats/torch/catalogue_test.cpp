@@ -112,7 +112,19 @@ TEST(TorchCatalogue, KnowsWhatIsLeftOut) {
   ASSERT_EQ(words.size(), 2u);
   EXPECT_EQ(words[0].otherwise, "0.01");
   EXPECT_EQ(words[1].otherwise, "False");
-  EXPECT_EQ(default_of("softplus", "threshold"), 20);
+  EXPECT_EQ(default_number("softplus", "threshold"), 20);
+  EXPECT_EQ(default_number("LeakyReLU", "negative_slope"), 0.01);
+  EXPECT_EQ(default_in_row("gelu", "approximate"), "'none'");
+  EXPECT_EQ(default_in_row("rrelu", "training"), "False");
+  EXPECT_EQ(default_number("linear", "input"), std::nullopt);
+}
+
+TEST(TorchCatalogue, QuotesWordsThatAreLeftOut) {
+  for (const Schema& schema : schemas())
+    for (const SchemaParameter& one : parameters_of(schema)) {
+      if (one.kind != 's' || one.otherwise.empty() || one.otherwise == "None") continue;
+      EXPECT_TRUE(one.otherwise.starts_with('\'') && one.otherwise.ends_with('\'')) << schema.name << ' ' << one.name;
+    }
 }
 
 // What one number becomes is written by a name, or by one of three formulas.

@@ -27,21 +27,21 @@ std::vector<ValueId> relu(FunctionCall& call) { return {call.add(Relu{}, {input_
 std::vector<ValueId> relu6(FunctionCall& call) { return {call.add(Relu{.max_value = 6}, {input_of(call)})}; }
 
 std::vector<ValueId> leaky_relu(FunctionCall& call) {
-  const double slope = call.attrs.number("negative_slope", 0.01);
+  const double slope = number_or_default(call, "negative_slope");
   return {call.add(Relu{.negative_slope = slope}, {input_of(call)})};
 }
 
 // In training the slope is drawn by lot; otherwise it is the middle of what may be drawn.
 std::vector<ValueId> rrelu(FunctionCall& call) {
-  const double lower = call.attrs.number("lower", 1.0 / 8), upper = call.attrs.number("upper", 1.0 / 3);
-  if (call.attrs.truth("training", false)) call.refuse(Fault::Unsupported, "rrelu draws its slopes by lot in training");
+  const double lower = number_or_default(call, "lower"), upper = number_or_default(call, "upper");
+  if (truth_or_default(call, "training")) call.refuse(Fault::Unsupported, "rrelu draws its slopes by lot in training");
   return {call.add(Relu{.negative_slope = (lower + upper) / 2}, {input_of(call)})};
 }
 
 // scale * x above 0, scale * alpha * (exp(input_scale * x) - 1) below: what ATen makes of elu, celu and selu.
 std::vector<ValueId> elu(FunctionCall& call) {
-  const double alpha = call.attrs.number("alpha", 1), scale = call.attrs.number("scale", 1),
-               inner = call.attrs.number("input_scale", 1);
+  const double alpha = number_or_default(call, "alpha"), scale = number_or_default(call, "scale"),
+               inner = number_or_default(call, "input_scale");
   if (inner != 1 && std::abs(inner * alpha - 1) > 1e-12)
     call.refuse(Fault::Unsupported, "an elu whose input is scaled by itself");
   const ValueId x = input_of(call), y = inner == 1 ? call.add(Elu{alpha}, {x}) : call.add(Celu{alpha}, {x});
@@ -49,7 +49,7 @@ std::vector<ValueId> elu(FunctionCall& call) {
 }
 
 std::vector<ValueId> celu(FunctionCall& call) {
-  return {call.add(Celu{call.attrs.number("alpha", 1)}, {input_of(call)})};
+  return {call.add(Celu{number_or_default(call, "alpha")}, {input_of(call)})};
 }
 
 std::vector<ValueId> gelu(FunctionCall& call) {
@@ -66,7 +66,7 @@ std::vector<ValueId> softplus(FunctionCall& call) {
 
 // The function lets both bounds be one number, the layer does not.
 std::vector<ValueId> hardtanh(FunctionCall& call) {
-  const double least = call.attrs.number("min_val", -1), most = call.attrs.number("max_val", 1);
+  const double least = number_or_default(call, "min_val"), most = number_or_default(call, "max_val");
   call.attrs.ignore({"min_value", "max_value"});
   if (least > most || (call.name == "Hardtanh" && least == most))
     call.refuse(Fault::Unsupported, "min_val is " + Json(least).dump() + " and max_val is " + Json(most).dump());
@@ -91,13 +91,13 @@ std::vector<ValueId> threshold(FunctionCall& call) {
 }
 
 std::vector<ValueId> softshrink(FunctionCall& call) {
-  const double lambda = call.attrs.number("lambd", 0.5);
+  const double lambda = number_or_default(call, "lambd");
   if (!(lambda >= 0)) call.refuse(Fault::Unsupported, "argument 'lambd' is " + Json(lambda).dump());
   return {call.add(Shrink{lambda, true}, {input_of(call)})};
 }
 
 std::vector<ValueId> hardshrink(FunctionCall& call) {
-  return {call.add(Shrink{call.attrs.number("lambd", 0.5), false}, {input_of(call)})};
+  return {call.add(Shrink{number_or_default(call, "lambd"), false}, {input_of(call)})};
 }
 
 // One slope for all, or one per channel; an input of rank 1 has one channel.
@@ -226,11 +226,11 @@ Status write_relu(const Relu& op, Call& c) {
 }
 
 Status write_elu(const Elu& op, Call& c) {
-  apply_function(c, "F.elu", unless(c, default_of("elu", "alpha"), "alpha", op.alpha));
+  apply_function(c, "F.elu", unless(c, default_number("elu", "alpha").value_or(0), "alpha", op.alpha));
   return {};
 }
 Status write_celu(const Celu& op, Call& c) {
-  apply_function(c, "F.celu", unless(c, default_of("celu", "alpha"), "alpha", op.alpha));
+  apply_function(c, "F.celu", unless(c, default_number("celu", "alpha").value_or(0), "alpha", op.alpha));
   return {};
 }
 

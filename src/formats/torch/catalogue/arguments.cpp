@@ -1,6 +1,7 @@
 // The arguments that PyTorch's functions share.
 #include "formats/torch/catalogue/arguments.h"
 
+#include "formats/torch/catalogue/catalogue.h"
 #include "ops/expect.h"
 
 #include <nlohmann/json.hpp>
@@ -44,6 +45,26 @@ Sizes whole_numbers(FunctionCall& call, std::string_view key) {
 Size whole_number(FunctionCall& call, std::string_view key, std::optional<Size> otherwise) {
   const Json* argument = call.attrs.raw(key);
   return argument ? whole(call, *argument, key) : call.attrs.integer(key, otherwise);
+}
+
+double number_or_default(FunctionCall& call, std::string_view key) {
+  return call.attrs.number(key, default_number(call.name, key));
+}
+
+Size integer_or_default(FunctionCall& call, std::string_view key) {
+  const auto number = default_number(call.name, key);
+  return call.attrs.integer(key, number ? std::optional(static_cast<Size>(*number)) : std::nullopt);
+}
+
+bool truth_or_default(FunctionCall& call, std::string_view key) {
+  const std::string_view word = default_in_row(call.name, key);
+  return call.attrs.truth(key, word.empty() ? std::nullopt : std::optional(word == "True"));
+}
+
+std::string word_or_default(FunctionCall& call, std::string_view key) {
+  const std::string_view word = default_in_row(call.name, key);
+  return call.attrs.word(key,
+                         word.size() < 2 ? std::nullopt : std::optional(std::string(word.substr(1, word.size() - 2))));
 }
 
 bool is_mask(FunctionCall& call, ValueId index) {

@@ -16,6 +16,12 @@ Size space_of(std::string_view name);
 Sizes whole_numbers(FunctionCall& call, std::string_view key);
 Size whole_number(FunctionCall& call, std::string_view key, std::optional<Size> otherwise = {});
 
+// Where the argument is left out, what the operator's row says; refuses the call where it says nothing.
+double number_or_default(FunctionCall& call, std::string_view key);
+Size integer_or_default(FunctionCall& call, std::string_view key);
+bool truth_or_default(FunctionCall& call, std::string_view key);
+std::string word_or_default(FunctionCall& call, std::string_view key);
+
 // n for all axes, or one number for each; most functions take [n] for all axes, too. `otherwise` where the argument is
 // absent.
 enum class ListOfOne : std::uint8_t { ForAll, ForOne };

@@ -103,8 +103,8 @@ Results cartesian_product(FunctionCall& call) {
 // Every choice of r numbers out of one list, in order, a row each.
 Results combinations(FunctionCall& call) {
   const ValueId x = call.tensor("input");
-  const Size r = call.attrs.integer("r", 2);
-  const bool again = call.attrs.truth("with_replacement", false);
+  const Size r = integer_or_default(call, "r");
+  const bool again = truth_or_default(call, "with_replacement");
   const Size n = known_size(call, x, 0);
   if (call.rank(x) != 1) call.refuse(Fault::Format, "takes lists alone");
   if (r < 1 || r > 16) call.refuse(Fault::Unsupported, "chooses " + std::to_string(r) + " numbers, expected 1 to 16");

@@ -1,4 +1,5 @@
 // Attention in one operator: softmax(q k^T * scale + mask) v.
+#include "formats/torch/catalogue/arguments.h"
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
 
@@ -62,9 +63,9 @@ ValueId spread_heads(FunctionCall& call, ValueId q, ValueId x) {
 Results attention(FunctionCall& call) {
   const ValueId q = call.tensor("query");
   ValueId k = call.tensor("key"), v = call.tensor("value"), mask = call.optional("attn_mask");
-  const bool causal = call.attrs.truth("is_causal", false);
-  if (call.attrs.number("dropout_p", 0.0) != 0) call.refuse(Fault::Unsupported, "attention with dropout");
-  if (call.attrs.truth("enable_gqa", false) && !call.failed()) {
+  const bool causal = truth_or_default(call, "is_causal");
+  if (number_or_default(call, "dropout_p") != 0) call.refuse(Fault::Unsupported, "attention with dropout");
+  if (truth_or_default(call, "enable_gqa") && !call.failed()) {
     k = spread_heads(call, q, k);
     v = spread_heads(call, q, v);
   }
@@ -156,7 +157,7 @@ Results native_attention(FunctionCall& call) {
   const ValueId x = call.tensor("query");
   const bool alike = call.tensor("key") == x && call.tensor("value") == x;
   if (!alike) call.refuse(Fault::Unsupported, "attention of one tensor over another in one operator");
-  const bool average = call.attrs.truth("average_attn_weights", true);
+  const bool average = truth_or_default(call, "average_attn_weights");
   call.attrs.ignore({"need_weights", "embed_dim"});
   const Attended made = self_attention(call, x, projected(call, "num_head"));
   return {made.answer, average ? call.add(Reduce{Reduction::Mean, {1}, false}, {made.weights}) : made.weights};

@@ -53,8 +53,8 @@ ValueId running_statistics(FunctionCall& call, ValueId x, double epsilon, double
 
 std::vector<ValueId> batch_norm(FunctionCall& call) {
   const ValueId x = call.tensor("input");
-  const bool training = call.attrs.truth("training", false);
-  const double momentum = call.attrs.number("momentum", 0.1), epsilon = epsilon_of(call, 1e-5);
+  const bool training = truth_or_default(call, "training");
+  const double momentum = number_or_default(call, "momentum"), epsilon = epsilon_of(call, 1e-5);
   expect_rank_from(call, x, 2);
   if (!training) return {running_statistics(call, x, epsilon, momentum)};
   if (epsilon == 0) call.refuse(Fault::Format, "argument 'eps' is 0 in training");
@@ -115,9 +115,9 @@ std::vector<ValueId> instance_norm(FunctionCall& call) {
 std::vector<ValueId> batch_norm_layer(FunctionCall& call) {
   const Size space = space_of(call.name);
   const ValueId x = call.tensor("input");
-  const double momentum = call.attrs.number("momentum", 0.1), epsilon = epsilon_of(call, 1e-5);
-  const bool tracked = call.attrs.truth("track_running_stats", true);
-  expect_affine(call, call.attrs.truth("affine", true));
+  const double momentum = number_or_default(call, "momentum"), epsilon = epsilon_of(call, 1e-5);
+  const bool tracked = truth_or_default(call, "track_running_stats");
+  expect_affine(call, truth_or_default(call, "affine"));
   call.attrs.ignore({"bias"});
   if (!call.failed() && call.rank(x) != space + 2 && !(space == 1 && call.rank(x) == 2))
     call.refuse(Fault::Format, "input has shape " + text_of(call.shape(x)) + ", expected rank " +
@@ -128,8 +128,8 @@ std::vector<ValueId> batch_norm_layer(FunctionCall& call) {
 
 std::vector<ValueId> instance_norm_layer(FunctionCall& call) {
   const Batched input = with_batch(call, call.tensor("input"), space_of(call.name));
-  const double momentum = call.attrs.number("momentum", 0.1), epsilon = epsilon_of(call, 1e-5);
-  const bool tracked = call.attrs.truth("track_running_stats", false), affine = call.attrs.truth("affine", false);
+  const double momentum = number_or_default(call, "momentum"), epsilon = epsilon_of(call, 1e-5);
+  const bool tracked = truth_or_default(call, "track_running_stats"), affine = truth_or_default(call, "affine");
   expect_affine(call, affine);
   call.attrs.ignore({"bias"});
   if (affine || tracked) expect_features(call, input.value, "num_features");

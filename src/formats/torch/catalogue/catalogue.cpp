@@ -167,6 +167,7 @@ struct Catalogue {
   std::map<std::string_view, const FunctionRow*> called;
   std::map<std::string_view, std::vector<AtenRow>> aten;
   std::map<std::string_view, const CatalogueRow*> layers;
+  std::multimap<std::string_view, const CatalogueRow*> of_name;  // all of them, in the order of their families
   std::map<Function, std::string> spelled;
   std::vector<Schema> schemas;
 
@@ -198,6 +199,7 @@ struct Catalogue {
       words.push_back(words_of(one.signature, kind));
       rows.push_back({read_as, words.back(), one.read});
       const FunctionRow* row = &rows.back();
+      of_name.emplace(read_as, &one);
       if (kind == Kind::Layer) layers.emplace(name, &one);
       if (kind == Kind::Shared || kind == Kind::Function || kind == Kind::Layer) functions.push_back(*row);
       if (kind != Kind::Layer && kind != Kind::Aten) called.emplace(name, row);
@@ -268,14 +270,24 @@ std::string_view written_name(Function function) {
   return found == catalogue().spelled.end() ? std::string_view() : found->second;
 }
 
-double default_of(std::string_view function, std::string_view argument) {
+std::string_view default_in_row(std::string_view name, std::string_view argument) {
+  const auto [begin, end] = catalogue().of_name.equal_range(name);
+  for (auto row = begin; row != end; ++row)
+    for (const Overload& overload : overloads_in(row->second->signature))
+      for (std::string_view word : words_in(overload.parameters)) {
+        word.remove_prefix(word.find('/') + 1);  // the place that alone takes it, if there is one
+        const auto colon = word.find(':'), equals = word.find('=', std::min(colon, word.size()));
+        if (word.substr(0, colon) == argument && equals + 1 < word.size() && equals != std::string_view::npos)
+          return word.substr(equals + 1);
+      }
+  return {};
+}
+
+std::optional<double> default_number(std::string_view name, std::string_view argument) {
+  const std::string_view word = default_in_row(name, argument);
   double number = 0;
-  for (const Schema& schema : catalogue().schemas)
-    if (schema.name == function)
-      for (const SchemaParameter& one : parameters_of(schema))
-        if (one.name == argument)
-          std::from_chars(one.otherwise.data(), one.otherwise.data() + one.otherwise.size(), number);
-  return number;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  return error == std::errc() ? std::optional(number) : std::nullopt;
 }
 
 }  // namespace convoy::torch

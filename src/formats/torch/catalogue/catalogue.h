@@ -102,8 +102,11 @@ std::vector<SchemaParameter> parameters_of(const Schema& schema);
 // What the constructor of a layer takes, in order.
 std::vector<SchemaParameter> constructor_of(std::string_view layer);
 
-// For writers: "F.silu", and the number that an argument of a function is where it is left out.
-std::string_view written_name(Function function);
-double default_of(std::string_view function, std::string_view argument);
+std::string_view written_name(Function function);  // "F.silu"
+
+// What the row of "leaky_relu" or "LeakyReLU" says of an argument that is left out: 0.01, True or 'none', as Python writes
+// it; empty: nothing. And as a number.
+std::string_view default_in_row(std::string_view name, std::string_view argument);
+std::optional<double> default_number(std::string_view name, std::string_view argument);
 
 }  // namespace convoy::torch

@@ -111,7 +111,7 @@ Results windows(FunctionCall& call) {
 // Rows of the unit matrix.
 Results one_hot(FunctionCall& call) {
   const ValueId x = call.tensor("input");
-  const Size count = call.attrs.integer("num_classes", -1);
+  const Size count = integer_or_default(call, "num_classes");
   if (count < 1 || count > 4096)
     call.refuse(Fault::Unsupported, "argument 'num_classes' is " + std::to_string(count) + ", expected 1 to 4096");
   if (call.failed()) return {};
@@ -149,10 +149,10 @@ Results meshgrid(FunctionCall& call) {
 // x1 x2 / (max(|x1|, eps) max(|x2|, eps)) along an axis of what both stretch to.
 Results cosine_similarity(FunctionCall& call) {
   ValueId a = call.tensor("x1"), b = call.tensor("x2");
-  const double least = call.attrs.number("eps", 1e-8);
+  const double least = number_or_default(call, "eps");
   if (call.failed()) return {};
   const Size rank = std::max(call.rank(a), call.rank(b));
-  const Size axis = axis_of(call, call.attrs.integer("dim", 1), rank);
+  const Size axis = axis_of(call, integer_or_default(call, "dim"), rank);
   a = with_axes_in_front(call, a, rank);
   b = with_axes_in_front(call, b, rank);
   const auto stretched = [&](ValueId x, ValueId other) {
@@ -176,7 +176,7 @@ Results cosine_similarity(FunctionCall& call) {
 // Quarter turns from the first of two axes toward the second.
 Results rot90(FunctionCall& call) {
   ValueId x = call.tensor("input");
-  const Size turns = ((call.attrs.integer("k", 1) % 4) + 4) % 4;
+  const Size turns = ((integer_or_default(call, "k") % 4) + 4) % 4;
   const Sizes dims = call.attrs.list("dims", Sizes{0, 1});
   if (dims.size() != 2) call.refuse(Fault::Format, "argument 'dims' is not two axes");
   if (call.failed()) return {};
@@ -238,7 +238,7 @@ Results logaddexp(FunctionCall& call) {
 // input + value * tensor1 * tensor2, or tensor1 / tensor2.
 template <BinaryFunction together>
 Results with_share(FunctionCall& call) {
-  const double value = call.attrs.number("value", 1.0);
+  const double value = number_or_default(call, "value");
   Pair parts = promoted(call, call.tensor("tensor1"), call.tensor("tensor2"));
   const auto [x, a] = promoted(call, call.tensor("input"), parts.a);
   const ValueId b = promoted(call, x, parts.b).b;

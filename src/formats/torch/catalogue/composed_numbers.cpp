@@ -186,9 +186,9 @@ Results cell_of(FunctionCall& call, const Ranked& sorted, Size index, bool keeps
 
 Results kth_value(FunctionCall& call) {
   const ValueId x = call.tensor("input");
-  const Size axis = axis_of(call, call.attrs.integer("dim", -1), call.rank(x)), k = call.attrs.integer("k");
+  const Size axis = axis_of(call, integer_or_default(call, "dim"), call.rank(x)), k = call.attrs.integer("k");
   if (k < 1) call.refuse(Fault::Format, "argument 'k' is " + std::to_string(k));
-  return cell_of(call, ranked(call, x, axis, k), k - 1, call.attrs.truth("keepdim", false));
+  return cell_of(call, ranked(call, x, axis, k), k - 1, truth_or_default(call, "keepdim"));
 }
 
 // The number in the middle, of two the smaller one; NaN where one is among them.
@@ -222,7 +222,7 @@ Results nan_median(FunctionCall& call) {
   const bool whole = !call.attrs.has("dim");
   if (whole) x = call.add(Reshape{{-1}}, {x});
   const Size axis = whole ? 0 : axis_of(call, call.attrs.integer("dim"), call.rank(x));
-  const bool keeps = call.attrs.truth("keepdim", false);
+  const bool keeps = truth_or_default(call, "keepdim");
   Arithmetic apply(call, x);
   const ValueId is_number = apply(BinaryFunction::Equal, x, x);
   const ValueId numbers = apply.choose(is_number, x, apply.number(endless));
@@ -247,9 +247,9 @@ Results nan_median(FunctionCall& call) {
 Results quantile(FunctionCall& call) {
   ValueId x = call.tensor("input");
   const double q = call.attrs.number("q");
-  const std::string way = call.attrs.word("interpolation", "linear");
+  const std::string way = word_or_default(call, "interpolation");
   if (call.failed()) return {};
-  const bool whole = !call.attrs.has("dim"), keeps = call.attrs.truth("keepdim", false);
+  const bool whole = !call.attrs.has("dim"), keeps = truth_or_default(call, "keepdim");
   if (whole && keeps) call.refuse(Fault::Unsupported, "keeps axes of a quantile of the whole");
   if (whole) x = call.add(Reshape{{-1}}, {x});
   const Size axis = whole ? 0 : axis_of(call, call.attrs.integer("dim"), call.rank(x));
@@ -294,13 +294,13 @@ ValueId place_among(FunctionCall& call, ValueId x, ValueId boundaries, bool righ
 
 Results bucketize(FunctionCall& call) {
   const ValueId boundaries = call.tensor("boundaries"), x = number_or_tensor(call, "input", "boundaries");
-  return {place_among(call, x, boundaries, call.attrs.truth("right", false))};
+  return {place_among(call, x, boundaries, truth_or_default(call, "right"))};
 }
 
 Results search_sorted(FunctionCall& call) {
   ValueId boundaries = call.tensor("sorted_sequence");
   const ValueId x = number_or_tensor(call, "input", "sorted_sequence");
-  const bool right = call.attrs.truth("right", false) || call.attrs.word("side", "left") == "right";
+  const bool right = truth_or_default(call, "right") || call.attrs.word("side", "left") == "right";
   if (const ValueId sorter = call.optional("sorter"))  // the order in which they are sorted
     boundaries = call.add(GatherElements{call.rank(boundaries) - 1}, {boundaries, sorter});
   return {place_among(call, x, boundaries, right)};
@@ -330,7 +330,7 @@ Results take_along(FunctionCall& call) {
 // Whether each number is among others.
 Results is_in(FunctionCall& call) {
   call.attrs.ignore({"assume_unique"});
-  const bool invert = call.attrs.truth("invert", false);
+  const bool invert = truth_or_default(call, "invert");
   const auto given = [&](std::string_view tensor, std::string_view number, std::string_view like) {
     if (const ValueId x = call.optional(tensor)) return x;
     return number_constant(call, number, call.attrs.number(number), call.type(call.tensor(like)).dtype);
@@ -371,7 +371,7 @@ constexpr std::array rows_of_composed_numbers{
     CatalogueRow{"torch.kthvalue", "input:T k:i dim:i=-1 keepdim:b=False -> TT", kth_value},
     CatalogueRow{"torch.median", "default(input:T) dim(input:T dim:i keepdim:b=False -> TT)", median},
     CatalogueRow{"torch.nanmedian", "default(input:T) dim(input:T dim:i keepdim:b=False -> TT)", nan_median},
-    CatalogueRow{"torch.quantile", "scalar(input:T q:n dim:i?= keepdim:b=False * interpolation:s=linear)", quantile},
+    CatalogueRow{"torch.quantile", "scalar(input:T q:n dim:i?= keepdim:b=False * interpolation:s='linear')", quantile},
     CatalogueRow{"torch.bucketize",
                  "Tensor(input:T boundaries:T * out_int32:b=False right:b=False) "
                  "Scalar(input:n boundaries:T * out_int32:b=False right:b=False)",

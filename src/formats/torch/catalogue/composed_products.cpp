@@ -88,7 +88,7 @@ Results inner(FunctionCall& call) {
 // Sums of products along one axis that both have.
 Results vector_dot(FunctionCall& call) {
   const ValueId product = call.add(Binary{BinaryFunction::Multiply}, {call.tensor("x"), call.tensor("y")});
-  const Size axis = axis_of(call, call.attrs.integer("dim", -1), call.rank(product));
+  const Size axis = axis_of(call, integer_or_default(call, "dim"), call.rank(product));
   return {call.add(Reduce{Reduction::Sum, {axis}, false}, {product})};
 }
 

@@ -1,5 +1,6 @@
 // Tensors made of numbers alone, worked out while the program is read.
 #include "formats/free_reshape.h"
+#include "formats/torch/catalogue/arguments.h"
 #include "formats/torch/catalogue/arithmetic.h"
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
@@ -206,7 +207,7 @@ Results linspace_between(FunctionCall& call) {
 // The base raised to evenly spaced numbers.
 Results logspace(FunctionCall& call) {
   const bool computed = call.optional("start") || call.optional("end");
-  const double base = call.attrs.number("base", 10.0);
+  const double base = number_or_default(call, "base");
   const DType dtype = asked_type(call).value_or(DType::F32);
   if (!is_floating(dtype)) call.refuse(Fault::Unsupported, "powers in whole numbers");
   if (base <= 0) call.refuse(Fault::Unsupported, "powers of a number that is not above 0");
@@ -220,7 +221,7 @@ Results logspace(FunctionCall& call) {
 template <bool upper>
 Results triangle_indices(FunctionCall& call) {
   const Size rows = call.attrs.integer("row"), columns = call.attrs.integer("col"),
-             offset = call.attrs.integer("offset", 0);
+             offset = integer_or_default(call, "offset");
   const auto count = count_in(call, Sizes{rows, columns});
   if (!count || !fits(call, static_cast<double>(*count))) return {};
   std::vector<double> in_row, in_column;

@@ -70,27 +70,27 @@ ValueId matrix_with(FunctionCall& call, ValueId x, Size offset) {
 
 Results diagonal(FunctionCall& call) {
   const ValueId x = call.tensor("input");
-  return {diagonal_of(call, x, call.attrs.integer("offset", 0), call.attrs.integer("dim1", 0),
-                      call.attrs.integer("dim2", 1))};
+  return {diagonal_of(call, x, integer_or_default(call, "offset"), integer_or_default(call, "dim1"),
+                      integer_or_default(call, "dim2"))};
 }
 
 Results linalg_diagonal(FunctionCall& call) {
   const ValueId x = call.tensor("A");
-  return {diagonal_of(call, x, call.attrs.integer("offset", 0), call.attrs.integer("dim1", -2),
-                      call.attrs.integer("dim2", -1))};
+  return {diagonal_of(call, x, integer_or_default(call, "offset"), integer_or_default(call, "dim1"),
+                      integer_or_default(call, "dim2"))};
 }
 Results flat_diagonal(FunctionCall& call) {
   const ValueId row = call.add(Reshape{{-1}}, {call.tensor("input")});
-  return {matrix_with(call, row, call.attrs.integer("offset", 0))};
+  return {matrix_with(call, row, integer_or_default(call, "offset"))};
 }
 
 Results diag_embed(FunctionCall& call) {
   const ValueId x = call.tensor("input");
   const Size rank = call.rank(x) + 1;
-  const Size a = axis_of(call, call.attrs.integer("dim1", -2), rank),
-             b = axis_of(call, call.attrs.integer("dim2", -1), rank);
+  const Size a = axis_of(call, integer_or_default(call, "dim1"), rank),
+             b = axis_of(call, integer_or_default(call, "dim2"), rank);
   if (a == b) call.refuse(Fault::Format, "a diagonal of an axis with itself");
-  const ValueId y = matrix_with(call, x, call.attrs.integer("offset", 0));
+  const ValueId y = matrix_with(call, x, integer_or_default(call, "offset"));
   if (call.failed() || (a == rank - 2 && b == rank - 1)) return {y};
   Sizes order;
   Size next = 0;
@@ -101,7 +101,7 @@ Results diag_embed(FunctionCall& call) {
 // Of a list the matrix, of a matrix the list.
 Results diag(FunctionCall& call) {
   const ValueId x = call.tensor("input");
-  const Size offset = call.attrs.integer("diagonal", 0);
+  const Size offset = integer_or_default(call, "diagonal");
   if (!call.failed() && call.rank(x) > 2) call.refuse(Fault::Format, "takes lists and matrices alone");
   if (call.failed()) return {};
   return {call.rank(x) == 1 ? matrix_with(call, x, offset) : diagonal_of(call, x, offset, 0, 1)};

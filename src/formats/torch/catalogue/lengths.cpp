@@ -49,7 +49,7 @@ Results vector_norm(FunctionCall& call) {
   const ValueId x = asked_numbers(call, call.tensor("input"));
   const double order = call.attrs.number(call.attrs.has("p") ? "p" : "ord", 2.0);
   const Sizes over = reduced_axes(call, x);
-  return {length_of(call, x, order, over, call.attrs.truth("keepdim", false))};
+  return {length_of(call, x, order, over, truth_or_default(call, "keepdim"))};
 }
 
 // The largest or smallest sum of the sizes in a column (order 1 and -1) or in a row (infinite); "fro" is the length of all.
@@ -84,14 +84,14 @@ Results matrix_norm(FunctionCall& call) {
   const Sizes dims = call.attrs.list("dim", Sizes{-2, -1});
   if (dims.size() != 2) call.refuse(Fault::Format, "argument 'dim' is not two axes");
   if (call.failed()) return {};
-  return {matrix_length(call, x, order_of(call, "fro"), dims[0], dims[1], call.attrs.truth("keepdim", false))};
+  return {matrix_length(call, x, order_of(call, "fro"), dims[0], dims[1], truth_or_default(call, "keepdim"))};
 }
 
 // Of a matrix, or along two axes, its norm where an order is said; else the length of all that the axes hold.
 Results norm(FunctionCall& call) {
   const ValueId x = asked_numbers(call, call.tensor("input"));
   const Json order = order_of(call, Json());
-  const bool keeps = call.attrs.truth("keepdim", false);
+  const bool keeps = truth_or_default(call, "keepdim");
   if (call.failed()) return {};
   const Sizes dims = call.attrs.has("dim") ? call.attrs.list("dim") : Sizes{};
   const Sizes over = reduced_axes(call, x);
@@ -105,15 +105,15 @@ Results norm(FunctionCall& call) {
 Results distance(FunctionCall& call) {
   const ValueId a = real_tensor(call, "input"), b = real_tensor(call, "other");
   const ValueId between = call.add(Binary{Subtract}, {a, b});
-  return {length_of(call, between, call.attrs.number("p", 2.0), all_axes(call, between), false)};
+  return {length_of(call, between, number_or_default(call, "p"), all_axes(call, between), false)};
 }
 
 Results pairwise_distance(FunctionCall& call) {
   const ValueId a = call.tensor("x1"), b = call.tensor("x2");
-  const double p = call.attrs.number("p", 2.0), added = call.attrs.number("eps", 1e-6);
+  const double p = number_or_default(call, "p"), added = number_or_default(call, "eps");
   const ValueId between = call.add(Affine{1, added}, {call.add(Binary{Subtract}, {a, b})});
   if (call.failed()) return {};
-  return {length_of(call, between, p, {call.rank(between) - 1}, call.attrs.truth("keepdim", false))};
+  return {length_of(call, between, p, {call.rank(between) - 1}, truth_or_default(call, "keepdim"))};
 }
 
 // How far every row of one is from every row of the other.
@@ -133,7 +133,7 @@ Results distances(FunctionCall& call) {
 // How far every row is from every one behind it.
 Results distances_of_pairs(FunctionCall& call) {
   const ValueId x = real_tensor(call, "input");
-  const double p = call.attrs.number("p", 2.0);
+  const double p = number_or_default(call, "p");
   if (call.rank(x) != 2) call.refuse(Fault::Format, "takes rows of a matrix alone");
   const Size rows = known_size(call, x, 0);
   if (rows < 2) call.refuse(Fault::Unsupported, "pairs of fewer than two rows");

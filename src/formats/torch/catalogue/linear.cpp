@@ -48,7 +48,7 @@ std::vector<ValueId> linear(FunctionCall& call) {
 
 std::vector<ValueId> linear_layer(FunctionCall& call) {
   const Size in = whole_number(call, "in_features"), out = whole_number(call, "out_features");
-  const bool biased = call.attrs.truth("bias", true);
+  const bool biased = truth_or_default(call, "bias");
   call.attrs.ignore({"device", "dtype"});
   const ValueId weight = call.tensor("weight"), bias = call.optional("bias");
   if (call.failed()) return {};

@@ -58,7 +58,7 @@ Results l1_loss(FunctionCall& call) { return loss_of(call, apart(call, Function:
 // Squares near 0, straight lines further out.
 Results smooth_l1_loss(FunctionCall& call) {
   const ValueId size = apart(call, Function::Abs);
-  const double beta = call.attrs.number("beta", 1.0);
+  const double beta = number_or_default(call, "beta");
   if (beta == 0) return loss_of(call, size);
   if (beta < 0) call.refuse(Fault::Format, "argument 'beta' is below 0");
   Arithmetic apply(call, size);
@@ -67,7 +67,7 @@ Results smooth_l1_loss(FunctionCall& call) {
 }
 Results huber_loss(FunctionCall& call) {
   const ValueId size = apart(call, Function::Abs);
-  const double delta = call.attrs.number("delta", 1.0);
+  const double delta = number_or_default(call, "delta");
   if (!(delta > 0)) call.refuse(Fault::Format, "argument 'delta' is not above 0");
   Arithmetic apply(call, size);
   const ValueId near = apply.scaled(apply(Function::Square, size), 0.5);
@@ -103,7 +103,7 @@ Results cross_entropy_of_logits(FunctionCall& call) {
 Results divergence(FunctionCall& call) {
   const auto [x, target] = compared(call);
   Arithmetic apply(call, x);
-  if (call.attrs.truth("log_target", false))
+  if (truth_or_default(call, "log_target"))
     return loss_of(call, apply(Multiply, apply(Function::Exp, target), apply(Subtract, target, x)));
   const auto own = through(call, "xlogy.Tensor", Json::object(), {{"input", target}, {"other", target}});
   if (call.failed()) return {};
@@ -203,7 +203,7 @@ ValueId smoothed(FunctionCall& call, ValueId scores, const Chosen& chosen, Value
 Results cross_entropy(FunctionCall& call) {
   const auto [x, target] = compared(call);
   const ValueId weight = call.optional("weight");
-  const double smoothing = call.attrs.number("label_smoothing", 0.0);
+  const double smoothing = number_or_default(call, "label_smoothing");
   if (call.failed()) return {};
   const Size axis = call.rank(x) == 1 ? 0 : 1;
   const ValueId scores = call.add(Softmax{{axis}, true}, {x});
@@ -222,7 +222,7 @@ Results cross_entropy(FunctionCall& call) {
 // Every other class's score less the wanted one's, and a margin more, where that is above 0.
 Results multi_margin_loss(FunctionCall& call) {
   auto [x, target] = compared(call);
-  const double p = call.attrs.number("p", 1.0), margin = call.attrs.number("margin", 1.0);
+  const double p = number_or_default(call, "p"), margin = number_or_default(call, "margin");
   const ValueId weight = call.optional("weight");
   if (p != 1 && p != 2) call.refuse(Fault::Format, "argument 'p' is neither 1 nor 2");
   const bool single = call.rank(x) == 1, is_number = single && call.rank(target) == 0;
@@ -255,7 +255,7 @@ ValueId at_least_zero(FunctionCall& call, ValueId x) { return call.add(Clip{0, s
 
 Results cosine_embedding_loss(FunctionCall& call) {
   const ValueId a = real_tensor(call, "input1"), b = real_tensor(call, "input2"), target = call.tensor("target");
-  const double margin = call.attrs.number("margin", 0.0);
+  const double margin = number_or_default(call, "margin");
   if (call.failed()) return {};
   const Size axis = call.rank(target);
   Arithmetic apply(call, a), sides(call, target);
@@ -273,8 +273,8 @@ Results cosine_embedding_loss(FunctionCall& call) {
 Results triplet_margin_loss(FunctionCall& call) {
   const ValueId anchor = real_tensor(call, "anchor"), positive = real_tensor(call, "positive"),
                 negative = real_tensor(call, "negative");
-  const Json how{{"p", call.attrs.number("p", 2.0)}, {"eps", call.attrs.number("eps", 1e-6)}};
-  const double margin = call.attrs.number("margin", 1.0);
+  const Json how{{"p", number_or_default(call, "p")}, {"eps", number_or_default(call, "eps")}};
+  const double margin = number_or_default(call, "margin");
   const auto between = [&](ValueId a, ValueId b) {
     const auto made = through(call, "pairwise_distance.default", how, {{"x1", a}, {"x2", b}});
     return made.empty() ? ValueId{} : made[0];
@@ -282,13 +282,13 @@ Results triplet_margin_loss(FunctionCall& call) {
   const ValueId near = between(anchor, positive);
   ValueId far = between(anchor, negative);
   Arithmetic apply(call, anchor);
-  if (call.attrs.truth("swap", false)) far = apply(Minimum, far, between(positive, negative));
+  if (truth_or_default(call, "swap")) far = apply(Minimum, far, between(positive, negative));
   return loss_of(call, at_least_zero(call, apply.scaled(apply(Subtract, near, far), 1, margin)));
 }
 
 Results margin_ranking_loss(FunctionCall& call) {
   const ValueId a = real_tensor(call, "input1"), b = real_tensor(call, "input2"), target = call.tensor("target");
-  const double margin = call.attrs.number("margin", 0.0);
+  const double margin = number_or_default(call, "margin");
   Arithmetic apply(call, a);
   const ValueId lead = apply(Multiply, target, apply(Subtract, a, b));
   return loss_of(call, at_least_zero(call, apply.scaled(lead, -1, margin)));
@@ -296,7 +296,7 @@ Results margin_ranking_loss(FunctionCall& call) {
 
 Results hinge_embedding_loss(FunctionCall& call) {
   const auto [x, target] = compared(call);
-  const double margin = call.attrs.number("margin", 1.0);
+  const double margin = number_or_default(call, "margin");
   Arithmetic apply(call, x), sides(call, target);
   const ValueId zero = apply.number(0), over = at_least_zero(call, apply.scaled(x, -1, margin));
   return loss_of(call, apply(Add, apply.choose(sides(NotEqual, target, 1.0), over, zero),

@@ -28,8 +28,8 @@ ValueId step_over(FunctionCall& call, ValueId x, Size axis) {
 
 Results differences(FunctionCall& call) {
   ValueId x = call.tensor("input");
-  const Size times = call.attrs.integer("n", 1);
-  const Size axis = axis_of(call, call.attrs.integer("dim", -1), call.rank(x));
+  const Size times = integer_or_default(call, "n");
+  const Size axis = axis_of(call, integer_or_default(call, "dim"), call.rank(x));
   if (times < 0 || times > 64) call.refuse(Fault::Limit, "takes differences " + std::to_string(times) + " times");
   const ValueId before = call.optional("prepend"), behind = call.optional("append");
   Results parts{before, x, behind};
@@ -60,12 +60,12 @@ ValueId areas(FunctionCall& call, ValueId y, Size axis) {
 
 Results trapezoid(FunctionCall& call) {
   const ValueId y = call.tensor("y");
-  const Size axis = axis_of(call, call.attrs.integer("dim", -1), call.rank(y));
+  const Size axis = axis_of(call, integer_or_default(call, "dim"), call.rank(y));
   return {call.add(Reduce{Reduction::Sum, {axis}, false}, {areas(call, y, axis)})};
 }
 Results running_trapezoid(FunctionCall& call) {
   const ValueId y = call.tensor("y");
-  const Size axis = axis_of(call, call.attrs.integer("dim", -1), call.rank(y));
+  const Size axis = axis_of(call, integer_or_default(call, "dim"), call.rank(y));
   return {call.add(Accumulate{Reduction::Sum, axis, false, false}, {areas(call, y, axis)})};
 }
 

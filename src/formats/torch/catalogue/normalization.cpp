@@ -166,8 +166,8 @@ std::vector<ValueId> rms_norm(FunctionCall& call) { return rms_norm_over(call, n
 std::vector<ValueId> local_response_norm(FunctionCall& call) {
   const ValueId x = call.tensor("input");
   const Size size = whole_number(call, "size");
-  const double alpha = call.attrs.number("alpha", 1e-4), beta = call.attrs.number("beta", 0.75);
-  const double k = call.attrs.number("k", 1);
+  const double alpha = number_or_default(call, "alpha"), beta = number_or_default(call, "beta");
+  const double k = number_or_default(call, "k");
   expect_least(call, "size", {size}, 1);
   expect_rank_from(call, x, 3);
   // The window slides by one, so that its place does not depend on the number of channels.
@@ -177,7 +177,7 @@ std::vector<ValueId> local_response_norm(FunctionCall& call) {
 
 std::vector<ValueId> normalize(FunctionCall& call) {
   const ValueId x = call.tensor("input");
-  const double p = call.attrs.number("p", 2), epsilon = call.attrs.number("eps", 1e-12);
+  const double p = number_or_default(call, "p"), epsilon = number_or_default(call, "eps");
   const Sizes dims = call.attrs.has("dim") ? whole_numbers(call, "dim") : Sizes{1};
   Sizes axes;
   for (const Size dim : dims) axes.push_back(axis_of(call, dim, call.rank(x)));
@@ -190,7 +190,7 @@ std::vector<ValueId> normalize(FunctionCall& call) {
 std::vector<ValueId> weight_norm(FunctionCall& call) {
   const ValueId direction = call.tensor("v"), length = call.tensor("g");
   const Tensor *v = call.constant(direction), *g = call.constant(length);
-  const Size dim = call.attrs.integer("dim", 0);
+  const Size dim = integer_or_default(call, "dim");
   const std::size_t axis = dim == -1 ? 0 : static_cast<std::size_t>(axis_of(call, dim, call.rank(direction)));
   if (!v || !g) call.refuse(Fault::Unsupported, "a weight norm of weights that the model computes");
   else if (!is_floating(v->dtype())) call.refuse(Fault::Format, "a weight norm of whole numbers");
@@ -214,20 +214,20 @@ std::vector<ValueId> weight_norm(FunctionCall& call) {
 }
 
 std::vector<ValueId> group_norm_layer(FunctionCall& call) {
-  expect_affine(call, call.attrs.truth("affine", true));
+  expect_affine(call, truth_or_default(call, "affine"));
   expect_features(call, call.tensor("input"), "num_channels");
   call.attrs.ignore({"bias"});
   return group_norm(call);
 }
 
 std::vector<ValueId> layer_norm_layer(FunctionCall& call) {
-  expect_affine(call, call.attrs.truth("elementwise_affine", true));
+  expect_affine(call, truth_or_default(call, "elementwise_affine"));
   call.attrs.ignore({"bias"});
   return layer_norm_over(call, whole_numbers(call, "normalized_shape"));
 }
 
 std::vector<ValueId> rms_norm_layer(FunctionCall& call) {
-  expect_affine(call, call.attrs.truth("elementwise_affine", true));
+  expect_affine(call, truth_or_default(call, "elementwise_affine"));
   return rms_norm_over(call, whole_numbers(call, "normalized_shape"));
 }
 

@@ -1,5 +1,6 @@
 // Pools: maxima, averages and powers over windows or over equal shares, and maxima put back. Source: ATen/native/Pool.h,
 // nn/functional.py. Written as modules under their layer's name.
+#include "formats/torch/catalogue/arguments.h"
 #include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/catalogue/windows.h"
 #include "formats/torch/families.h"
@@ -69,7 +70,7 @@ std::vector<ValueId> avg_pool(FunctionCall& call) {
   const WindowArguments pool = pool_of(call, {.ceils = true});
   const Batched input = with_batch(call, real_tensor(call, "input"), pool.axes.space);
   expect_cells(call, input);
-  AveragePool average{pool.axes, pool.windows, pool.paddings, call.attrs.truth("count_include_pad", true), {}};
+  AveragePool average{pool.axes, pool.windows, pool.paddings, truth_or_default(call, "count_include_pad"), {}};
   if (pool.axes.space > 1 && call.attrs.has("divisor_override")) {
     average.divisor = whole_number(call, "divisor_override");
     if (*average.divisor == 0) call.refuse(Fault::Unsupported, "argument 'divisor_override' is 0");

@@ -34,7 +34,7 @@ Results extremes(FunctionCall& call) {
   const Json* dim = call.attrs.raw("dim");
   const Sizes over =
       dim && !dim->is_null() ? Sizes{axis_of(call, call.attrs.integer("dim"), call.rank(x))} : reduced_axes(call, x);
-  const bool keeps = call.attrs.truth("keepdim", false);
+  const bool keeps = truth_or_default(call, "keepdim");
   return {call.add(Reduce{Reduction::Minimum, over, keeps}, {x}),
           call.add(Reduce{Reduction::Maximum, over, keeps}, {x})};
 }
@@ -63,7 +63,7 @@ template <Reduction reduction>
 Results total(FunctionCall& call) {
   const ValueId x = call.tensor("input");
   const Sizes over = reduced_axes(call, x);
-  return {call.add(Reduce{reduction, over, call.attrs.truth("keepdim", false)}, {added_up(call, x)})};
+  return {call.add(Reduce{reduction, over, truth_or_default(call, "keepdim")}, {added_up(call, x)})};
 }
 
 // The mean of the squares of what the mean leaves, divided by n - correction instead of n.
@@ -103,7 +103,7 @@ Results log_sum_exp(FunctionCall& call) {
   ValueId x = call.tensor("input");
   if (!call.failed() && !is_floating(call.type(x).dtype)) x = call.add(Cast{DType::F32}, {x});
   const Sizes over = reduced_axes(call, x);
-  const bool keeps = call.attrs.truth("keepdim", false);
+  const bool keeps = truth_or_default(call, "keepdim");
   constexpr double finite = std::numeric_limits<float>::max();
   const ValueId most = call.add(Clip{-finite, finite}, {call.add(Reduce{Reduction::Maximum, over, true}, {x})});
   const ValueId left = call.add(Binary{BinaryFunction::Subtract}, {x, most});
@@ -116,7 +116,7 @@ Results log_sum_exp(FunctionCall& call) {
 template <bool largest>
 Results place_of_extreme(FunctionCall& call) {
   ValueId x = call.tensor("input");
-  const bool keeps = call.attrs.truth("keepdim", false);
+  const bool keeps = truth_or_default(call, "keepdim");
   if (call.attrs.has("dim")) {
     const Size axis = axis_of(call, call.attrs.integer("dim"), call.rank(x));
     return {call.add(ArgExtreme{largest, axis, keeps, false}, {x})};
@@ -130,7 +130,7 @@ template <bool largest>
 Results extreme_with_place(FunctionCall& call) {
   const ValueId x = call.tensor("input");
   const Size axis = axis_of(call, call.attrs.integer("dim"), call.rank(x));
-  const bool keeps = call.attrs.truth("keepdim", false);
+  const bool keeps = truth_or_default(call, "keepdim");
   const ValueId value = call.add(Reduce{largest ? Reduction::Maximum : Reduction::Minimum, {axis}, keeps}, {x});
   if (call.results < 2) return {value};
   return {value, call.add(ArgExtreme{largest, axis, keeps, false}, {x})};
@@ -138,8 +138,8 @@ Results extreme_with_place(FunctionCall& call) {
 
 Results top_k(FunctionCall& call) {
   const ValueId x = call.tensor("input");
-  const Size axis = axis_of(call, call.attrs.integer("dim", -1), call.rank(x)), count = call.attrs.integer("k");
-  const bool largest = call.attrs.truth("largest", true);
+  const Size axis = axis_of(call, integer_or_default(call, "dim"), call.rank(x)), count = call.attrs.integer("k");
+  const bool largest = truth_or_default(call, "largest");
   call.attrs.ignore({"sorted"});
   return call.add_all(TopK{axis, count, largest, false}, {x});
 }
@@ -147,9 +147,9 @@ Results top_k(FunctionCall& call) {
 // All numbers of an axis in order: the largest n of n.
 Results sort(FunctionCall& call) {
   const ValueId x = call.tensor("input");
-  const Size axis = axis_of(call, call.attrs.integer("dim", -1), call.rank(x));
+  const Size axis = axis_of(call, integer_or_default(call, "dim"), call.rank(x));
   call.attrs.ignore({"stable"});  // on a processor it always is
-  const bool descending = call.attrs.truth("descending", false);
+  const bool descending = truth_or_default(call, "descending");
   const Dim size = call.dim(x, axis);
   if (!size.known()) call.refuse(Fault::Unsupported, "sorts an axis whose size is free");
   if (call.failed()) return {};

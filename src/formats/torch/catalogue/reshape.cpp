@@ -30,8 +30,8 @@ Results reshape(FunctionCall& call) {
 Results flatten(FunctionCall& call) {
   const ValueId x = call.tensor("input");
   const Size rank = call.rank(x);
-  const Size first = axis_of(call, call.attrs.integer("start_dim", 0), rank);
-  const Size last = axis_of(call, call.attrs.integer("end_dim", -1), rank);
+  const Size first = axis_of(call, integer_or_default(call, "start_dim"), rank);
+  const Size last = axis_of(call, integer_or_default(call, "end_dim"), rank);
   if (call.failed()) return {};
   if (rank == 0) return {call.add(Reshape{{1}}, {x})};
   if (first == last) return {x};

@@ -133,7 +133,7 @@ std::vector<ValueId> resized(FunctionCall& call, ValueId x, const Words& words) 
 
 std::vector<ValueId> interpolate(FunctionCall& call) {
   const ValueId x = real_tensor(call, "input");
-  return resized(call, x, words_of(call, x, call.attrs.word("mode", "nearest"), truth(call, "align_corners")));
+  return resized(call, x, words_of(call, x, word_or_default(call, "mode"), truth(call, "align_corners")));
 }
 
 std::vector<ValueId> upsampling_nearest(FunctionCall& call) {

@@ -246,7 +246,7 @@ Results scatter_add(FunctionCall& call) {
 Results scatter_reduce(FunctionCall& call) {
   const ValueId x = call.tensor("input"), index = call.tensor("index");
   const std::string word = call.attrs.word("reduce");
-  const bool includes_self = call.attrs.truth("include_self", true);
+  const bool includes_self = truth_or_default(call, "include_self");
   return {folded(call, put_of(call, x, index, source_of(call, "src", "src", x), asked_place(call, x)), word,
                  includes_self)};
 }

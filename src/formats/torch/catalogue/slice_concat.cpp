@@ -40,7 +40,7 @@ Results stack(FunctionCall& call) {
     call.refuse(Fault::Format, "argument 'tensors' is empty");
     return {};
   }
-  const Size at = axis_of(call, call.attrs.integer("dim", 0), call.rank(parts[0]) + 1);
+  const Size at = axis_of(call, integer_or_default(call, "dim"), call.rank(parts[0]) + 1);
   for (ValueId& part : parts) part = call.add(Unsqueeze{{at}}, {part});
   if (parts.size() == 1) return {parts[0]};
   return {call.add(Concat{at}, parts)};
@@ -80,12 +80,12 @@ Results slice(FunctionCall& call) {
   const ValueId x = call.tensor("input");
   if (const ValueId like = call.optional("like.0")) {  // as far as another tensor is long
     const Sizes from = call.attrs.list("from");
-    if (call.attrs.integer("start", 0) != 0 || call.attrs.integer("step", 1) != 1 || from.size() != 1)
+    if (call.attrs.integer("start", 0) != 0 || integer_or_default(call, "step") != 1 || from.size() != 1)
       call.refuse(Fault::Unsupported, "argument 'end': is computed from a size that is free; give the input a size");
     if (call.failed()) return {};
     return {call.add(Gather{asked_axis(call, x)}, {x, counted_along(call, like, from[0])})};
   }
-  Slice part{.axis = asked_axis(call, x), .start = {}, .stop = {}, .step = call.attrs.integer("step", 1)};
+  Slice part{.axis = asked_axis(call, x), .start = {}, .stop = {}, .step = integer_or_default(call, "step")};
   if (call.attrs.has("start")) part.start = call.attrs.integer("start");
   if (call.attrs.has("end")) part.stop = call.attrs.integer("end");
   if (part.start == 0) part.start.reset();

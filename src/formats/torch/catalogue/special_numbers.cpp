@@ -129,7 +129,7 @@ ValueId without_none(FunctionCall& call, ValueId x, double instead) {
 
 Results nan_sum(FunctionCall& call) {
   const ValueId x = call.tensor("input");
-  Json plain{{"dim", reduced_axes(call, x)}, {"keepdim", call.attrs.truth("keepdim", false)}};
+  Json plain{{"dim", reduced_axes(call, x)}, {"keepdim", truth_or_default(call, "keepdim")}};
   if (const auto asked = asked_type(call)) plain["dtype"] = name_of(*asked);
   return through(call, "sum.dim_IntList", plain, {{"input", without_none(call, x, 0)}});
 }
@@ -139,7 +139,7 @@ Results nan_mean(FunctionCall& call) {
   if (const auto asked = asked_type(call)) x = cast_to(call, x, *asked);
   if (!call.failed() && !is_floating(call.type(x).dtype)) call.refuse(Fault::Format, "takes no whole numbers");
   const Sizes over = reduced_axes(call, x);
-  const bool keeps = call.attrs.truth("keepdim", false);
+  const bool keeps = truth_or_default(call, "keepdim");
   Arithmetic apply(call, x);
   const ValueId one = apply.choose(is_none(call, x), apply.number(0), apply.number(1));
   const ValueId count = apply.folded(Reduction::Sum, one, over, keeps);

@@ -1,6 +1,7 @@
 // Functions of two numbers, element by element, choices between them, and what is dropped in training. A number among the
 // operands is a scalar. Written as Python's operators; the dropouts as modules that act in training only.
 #include "base/whole_tensor.h"
+#include "formats/torch/catalogue/arguments.h"
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/families.h"
@@ -278,7 +279,7 @@ Results masked_fill(FunctionCall& call) {
 template <bool upper>
 Results triangle(FunctionCall& call) {
   const ValueId x = call.tensor("input");
-  return {triangle_of(call, x, call.attrs.integer("diagonal", 0), upper)};
+  return {triangle_of(call, x, integer_or_default(call, "diagonal"), upper)};
 }
 
 // From x to end: x + weight (end - x), or end - (1 - weight)(end - x) where the weight is no less than a half, whatever
@@ -317,7 +318,7 @@ Results lerp(FunctionCall& call) {
 template <Noise noise>
 Results dropout(FunctionCall& call) {
   const ValueId x = call.tensor("input");
-  return {call.add(Dropout{noise, call.attrs.number("p", 0.5), 1}, {x})};
+  return {call.add(Dropout{noise, number_or_default(call, "p"), 1}, {x})};
 }
 
 constexpr std::string_view pair = "Tensor(input:T other:T) Scalar(input:T other:n)";

@@ -67,8 +67,8 @@ Results copy(FunctionCall& call) {
 
 Results slice_scatter(FunctionCall& call) {
   const ValueId x = call.tensor("input"), part = call.tensor("src");
-  const Size rank = call.rank(x), axis = axis_of(call, call.attrs.integer("dim", 0), rank);
-  Slice range{.axis = axis, .start = {}, .stop = {}, .step = call.attrs.integer("step", 1)};
+  const Size rank = call.rank(x), axis = axis_of(call, integer_or_default(call, "dim"), rank);
+  Slice range{.axis = axis, .start = {}, .stop = {}, .step = integer_or_default(call, "step")};
   if (call.attrs.has("start")) range.start = call.attrs.integer("start");
   if (call.attrs.has("end")) range.stop = call.attrs.integer("end");
   if (range.step < 1) call.refuse(Fault::Format, "argument 'step' is not above 0");
@@ -137,7 +137,7 @@ Results put_by_lists(FunctionCall& call, ValueId x, Size first, std::vector<Valu
 // x[mask] = number, x[:, list] = values, x[list, list] = values
 Results index_put(FunctionCall& call) {
   const ValueId x = call.tensor("input"), values = call.tensor("values");
-  const bool adds = call.attrs.truth("accumulate", false);
+  const bool adds = truth_or_default(call, "accumulate");
   std::vector<ValueId> indices, places;
   Size axis = 0;
   for (Size at = 0; at < call.rank(x); ++at) {
