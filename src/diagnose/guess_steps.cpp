@@ -1,14 +1,13 @@
 // Roundings that b leaves out: to whole numbers of a scale and back, and to half precision and back.
 #include "diagnose/hypothesis.h"
 #include "graph/quantized_steps.h"
+#include "ops/expect.h"
 
 #include <algorithm>
 
 namespace convoy::diagnose {
 
 namespace {
-
-bool is_half(DType dtype) { return dtype == DType::F16 || dtype == DType::BF16; }
 
 void guess_halves(Guesses& guesses, std::size_t node) {
   const Graph& a = guesses.scene.a;

@@ -27,6 +27,15 @@ ValueId power_in_float64(Call& call, ValueId a, ValueId b) {
   return call.failed() ? y : call.add(Cast{call.type(a).dtype}, {y});
 }
 
+// a / b rounded down: fractions as their quotient is (1 // 0.1 is 10, unlike Python's 9), whole numbers as Python's.
+template <class Call>
+ValueId floor_of_quotient(Call& call, ValueId a, ValueId b) {
+  if (call.failed()) return {};
+  if (!is_floating(meeting(call.type(a).dtype, call.type(b).dtype)))
+    return call.add(Binary{BinaryFunction::FloorDivide}, {a, b});
+  return call.add(Unary{Function::Floor}, {call.add(Binary{BinaryFunction::Divide}, {a, b})});
+}
+
 // a^b in a's type. A known power is a product, a computed one float64's.
 ValueId power_of_whole(FunctionCall& call, ValueId a, ValueId b);
 

@@ -32,6 +32,7 @@ Result<Dim> product_of(std::span<const Dim> dims);
 DType meeting(DType a, DType b);
 bool is_floating(DType dtype);
 bool is_unsigned(DType dtype);
+constexpr bool is_half(DType dtype) { return dtype == DType::F16 || dtype == DType::BF16; }
 // What no number of the type is below: minus infinity, of whole numbers the least.
 double least_of(DType dtype);
 // What arithmetic on this type gives: floating types stay, whole numbers become float32.

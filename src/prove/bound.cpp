@@ -1,5 +1,6 @@
 #include "prove/bound.h"
 
+#include "ops/expect.h"
 #include "prove/bound_operators.h"
 #include "prove/terms.h"
 #include "run/held.h"

@@ -112,14 +112,9 @@ Values power(Use& use) {
   return {call.add(Cast{dtype}, {power_in_float64(call, a, b)})};
 }
 
-// Fractions are divided and rounded down: 1 // 0.1 is 10, unlike Python's 9.
 Values floor_divide(Use& use) {
-  Call& call = use.call;
   const auto [a, b] = operands_of(use);
-  if (call.failed()) return {};
-  if (!is_floating(meeting(call.type(a).dtype, call.type(b).dtype)))
-    return use.add(Binary{BinaryFunction::FloorDivide}, {a, b});
-  return {call.add(Unary{Function::Floor}, {call.add(Binary{BinaryFunction::Divide}, {a, b})})};
+  return {floor_of_quotient(use.call, a, b)};
 }
 
 Values where(Use& use) {
@@ -393,7 +388,8 @@ Status write_sum_by_difference(Sink& sink) {
 }
 
 // Whole numbers of Python's are of the type that they meet, but of 32 bits beside truths and where remainders are taken;
-// those of an array keep their own, and the wider of two types is the result's; bits are asked of arrays alone. Nothing: they may stand as they are.
+// those of an array keep their own, and the wider of two types is the result's; bits are asked of arrays alone. Nothing: they
+// may stand as they are.
 std::optional<Tensor> numbers_of_own_type(const Binary& op, std::size_t place, const Sink& sink) {
   const Tensor* known = sink.constant(place);
   const DType beside = sink.type(1 - place).dtype, result = sink.result_type().dtype;

@@ -22,12 +22,9 @@ std::vector<ValueId> divide(FunctionCall& call) {
   return {call.add(Binary{whole ? BinaryFunction::TruncateDivide : BinaryFunction::Divide}, {x, y})};
 }
 
-// Fractions are divided and rounded down, whole numbers as Python does.
 std::vector<ValueId> floor_divide(FunctionCall& call) {
   const ValueId x = call.tensor("x"), y = call.tensor("y");
-  if (call.failed()) return {};
-  if (!is_floating(call.type(x).dtype)) return {call.add(Binary{BinaryFunction::FloorDivide}, {x, y})};
-  return {call.add(Unary{Function::Floor}, {call.add(Binary{BinaryFunction::Divide}, {x, y})})};
+  return {floor_of_quotient(call, x, y)};
 }
 
 std::vector<ValueId> power(FunctionCall& call) {

@@ -27,8 +27,6 @@ bool is_number(FunctionCall& call, std::string_view argument) {
   return !call.optional(argument) && call.attrs.has(argument);
 }
 
-bool is_half(DType dtype) { return is_floating(dtype) && bytes_of(dtype) == 2; }
-
 // Kernels have unlike types meet by themselves, but for tensors without axes, and for halves, to which whole numbers are rounded
 // in front.
 Pair settled(FunctionCall& call, const Pair& pair) {
@@ -50,8 +48,8 @@ ValueId scalar(FunctionCall& call, std::string_view argument, DType dtype) {
 }
 
 // One may be a number: it takes the other's element type, except that a fraction makes whole numbers float32, as PyTorch
-// promotes them.
-Pair operands(FunctionCall& call, std::string_view first, std::string_view second) {
+// promotes them, and so does a quotient, whatever number it is by (`makes_fractions`).
+Pair operands(FunctionCall& call, std::string_view first, std::string_view second, bool makes_fractions = false) {
   Pair pair{call.optional(first), call.optional(second)};
   if (pair.a && pair.b) return settled(call, pair);
   if (!pair.a && !pair.b) {
@@ -61,7 +59,7 @@ Pair operands(FunctionCall& call, std::string_view first, std::string_view secon
   const std::string_view number = pair.a ? second : first;
   ValueId& tensor = pair.a ? pair.a : pair.b;
   const Json* said = call.attrs.raw(number);
-  if (said && said->is_number_float() && !is_floating(call.type(tensor).dtype))
+  if ((makes_fractions || (said && said->is_number_float())) && !is_floating(call.type(tensor).dtype))
     tensor = call.add(Cast{DType::F32}, {tensor});
   if (call.failed()) return {};
   const ValueId made = scalar(call, number, call.type(tensor).dtype);
@@ -122,15 +120,7 @@ Results binary(FunctionCall& call) {
 
 Results divide(FunctionCall& call) {
   const std::string rounding = call.attrs.word("rounding_mode", "");
-  // A quotient is of fractions, whatever number it is by.
-  ValueId x = call.optional("input");
-  if (rounding.empty() && x && is_number(call, "other") && !call.failed() && !is_floating(call.type(x).dtype)) {
-    x = call.add(Cast{DType::F32}, {x});
-    if (call.failed()) return {};
-    const ValueId by = number_constant(call, "other", number_or_truth(call, "other"), DType::F32);
-    return {call.add(Binary{BinaryFunction::Divide}, {x, by})};
-  }
-  const auto [a, b] = operands(call, "input", "other");
+  const auto [a, b] = operands(call, "input", "other", rounding.empty());
   BinaryFunction function = BinaryFunction::Divide;
   if (rounding == "floor") function = BinaryFunction::FloorDivide;
   else if (rounding == "trunc") function = BinaryFunction::TruncateDivide;
