@@ -1,7 +1,7 @@
 """Does every source stand alone? Builds compile the sources of a folder together, where a forgotten include or a name that
 shadows another goes unseen.
 
-    python3 tools/alone.py [FILE...]     all of src/ where no file is named
+    python3 tools/alone.py [FILE...]     all of src/ where no file is named; a header stands for the sources that include it
 
 What a source includes by itself or through others of ours decides which of the headers that take long to read are
 precompiled for it, so that a source which forgets one is not given it; only their order goes unseen.
@@ -67,8 +67,16 @@ def complaint(source: str, options: list[str]) -> str:
     return "" if done.returncode == 0 else done.stderr or f"{source}: g++ ended with {done.returncode}\n"
 
 
+def meant(named: list[str]) -> list[str]:
+    """The sources among `named`, and those that include a header among them directly."""
+    every = subprocess.check_output(["git", "ls-files", "src/*.cpp"], cwd=ROOT, text=True).split()
+    headers = {name.removeprefix("src/").removeprefix("include/") for name in named if name.endswith(".h")}
+    including = [source for source in every if headers and headers & set(included(ROOT / source))]
+    return sorted({name for name in named if not name.endswith(".h")} | set(including)) if named else every
+
+
 def main(named: list[str]) -> int:
-    sources = named or subprocess.check_output(["git", "ls-files", "src/*.cpp"], cwd=ROOT, text=True).split()
+    sources = meant(named)
     groups = defaultdict(list)
     for source in sources:
         groups[slow_headers(ROOT / source)].append(source)

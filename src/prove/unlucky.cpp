@@ -1,6 +1,7 @@
 #include "prove/unlucky.h"
 
 #include "graph/element_types.h"
+#include "ops/expect.h"
 #include "prove/bound.h"
 #include "prove/reference.h"
 #include "run/held.h"

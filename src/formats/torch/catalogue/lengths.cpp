@@ -29,8 +29,7 @@ ValueId asked_numbers(FunctionCall& call, ValueId x) {
 ValueId length_of(FunctionCall& call, ValueId x, double order, const Sizes& over, bool keeps) {
   if (call.failed()) return {};
   const DType own = call.type(x).dtype;
-  const bool is_half = own == DType::F16 || own == DType::BF16;
-  if (is_half) x = cast_to(call, x, DType::F32);
+  if (is_half(own)) x = cast_to(call, x, DType::F32);
   Arithmetic apply(call, x);
   const auto folded = [&](Reduction reduction, ValueId v) { return apply.folded(reduction, v, over, keeps); };
   const auto size = [&] { return apply(Function::Abs, x); };
@@ -42,7 +41,7 @@ ValueId length_of(FunctionCall& call, ValueId x, double order, const Sizes& over
   else if (order == 1) y = folded(Reduction::Sum, size());
   else if (order == 2) y = apply(Function::Sqrt, folded(Reduction::Sum, apply(Function::Square, x)));
   else y = apply(Power, folded(Reduction::Sum, apply(Power, size(), order)), 1 / order);
-  return is_half ? cast_to(call, y, own) : y;
+  return is_half(own) ? cast_to(call, y, own) : y;
 }
 
 Results vector_norm(FunctionCall& call) {
