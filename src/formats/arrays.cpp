@@ -1,6 +1,7 @@
 #include "formats/arrays.h"
 
 #include "containers/python/modules.h"
+#include "formats/keras/source/free_size.h"
 #include "formats/tf/functions.h"
 #include "formats/torch/source/array.h"
 #include "formats/torch/source/functions.h"
@@ -25,7 +26,7 @@ bool holds(const Arguments& given, const std::function<bool(const python::Value&
 }
 
 bool of_keras_tensors(const Arguments& given) {
-  return holds(given, [](const python::Value& v) { return v.as<keras::SourceTensor>() != nullptr; });
+  return holds(given, [](const python::Value& v) { return v.as<keras::SourceTensor>() || v.as<keras::FreeSize>(); });
 }
 bool of_arrays(const Arguments& given) {
   return holds(given, [](const python::Value& v) { return v.as<torch::SourceTensor>() != nullptr; });

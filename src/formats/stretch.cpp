@@ -1,5 +1,6 @@
 #include "formats/stretch.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace convoy {
@@ -13,6 +14,24 @@ std::optional<Place> owner_of(const Graph& graph, UnknownSizes& sizes, SizeId si
       if (mine[axis] == size && !graph[value].type.shape[axis].known()) return Place{value, static_cast<Size>(axis)};
   }
   return std::nullopt;
+}
+
+std::optional<OwnedShape> shape_by_owners(const Graph& graph, UnknownSizes& sizes, const Numbers& wanted,
+                                          const Shaped& data) {
+  auto kept = reshape_keeping(wanted, data);
+  if (!kept) return std::nullopt;
+  OwnedShape made{std::move(kept->to), {kept->left, kept->right}, Sizes(wanted.all.size(), 0), {}};
+  for (std::size_t i = 0; i < made.to.size(); ++i) {
+    if (made.to[i] != -1) continue;
+    const Number& n = wanted.all[i];
+    const auto owner = n.is_multiple(1) ? owner_of(graph, sizes, n.size) : std::nullopt;
+    if (!owner && std::ranges::count(made.to, Size{-1}) > 1) return std::nullopt;
+    if (!owner) continue;
+    made.from[i] = owner->axis;
+    made.likes.emplace("like." + std::to_string(i), owner->value);
+  }
+  if (made.likes.size() < 2) made.likes.clear(), made.from.clear();
+  return made;
 }
 
 namespace {

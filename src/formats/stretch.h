@@ -1,5 +1,7 @@
 // A value repeated to a shape that is known only when the model runs: each unknown size is some other value's.
 #pragma once
+#include "formats/function.h"
+#include "formats/shape_inputs.h"
 #include "formats/unknown_sizes.h"
 
 #include <optional>
@@ -12,6 +14,15 @@ struct Place {
   Size axis = 0;
 };
 std::optional<Place> owner_of(const Graph& graph, UnknownSizes& sizes, SizeId size);
+
+// A new shape in the words of reshape_keeping(): its arguments "kept" and "from", and the tensors whose sizes it takes.
+struct OwnedShape {
+  Sizes to, kept, from;  // `from` is empty where no axis is another value's
+  TensorArguments likes;
+};
+// Nothing: several sizes between those that stay are no value's own.
+std::optional<OwnedShape> shape_by_owners(const Graph& graph, UnknownSizes& sizes, const Numbers& wanted,
+                                          const Shaped& data);
 
 // x as Expand would make it: ranks aligned at the last axis, axes of size 1 repeated. `layer` names the nodes.
 // Fails: a size that is no value's own, an axis that is neither 1 nor as long as wanted.

@@ -115,8 +115,8 @@ def test_functions_as_layers(name, known, tmp_path):
 
 
 REFUSED = {
-    "tf.broadcast_to() along an axis of another or a free size": lambda x, tf: tf.broadcast_to(x[:, :1], [2, *IMAGE]),
-    "computes with a size that is free": lambda x, tf: tf.image.resize(x, (tf.shape(x)[1] + 1, 4)),
+    "an axis of size [N] stretched to 2": lambda x, tf: tf.broadcast_to(x[:, :1], [2, *IMAGE]),
+    "'size' holds a size that is free": lambda x, tf: tf.image.resize(x, (tf.shape(x)[1] + 1, 4)),
 }
 
 
@@ -124,6 +124,6 @@ REFUSED = {
 def test_what_is_not_read_is_said(word, tmp_path):
     import tensorflow as tf
 
-    shape = (None, None, 3) if "computes" in word else IMAGE
+    shape = (None, None, 3) if "free" in word else IMAGE
     made(lambda x: REFUSED[word](x, tf), [(shape, "float32")]).save(tmp_path / "m.h5")
     assert word in convoy("port", tmp_path / "m.h5", "-o", tmp_path / "m.py", code=6).stderr

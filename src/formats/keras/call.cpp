@@ -80,6 +80,14 @@ Policy policy_in(Attrs& attrs) {
 
 }  // namespace
 
+UnknownSizes& Builder::known_sizes() {
+  for (const ValueId input : graph.inputs)
+    if (sizes.of(input).empty() && graph[input].type.rank() > 0)
+      sizes.add_input(graph, input, is_one_layer ? std::vector<std::string>{"batch"} : std::vector<std::string>{});
+  sizes.follow(graph);
+  return sizes;
+}
+
 Call::Call(Builder& builder, const Layer& called, const LayerCall* arguments, Values node_inputs,
            std::vector<Scope> scopes, std::string prefix, Location location, std::shared_ptr<Variables> shared)
     : layer(called),
@@ -224,10 +232,17 @@ Values Call::add_all(Op op, Values node_inputs, std::string_view step) {
     attrs.refuse(Error{made.error().fault, made.error().what, {}});
     return {};
   }
-  Node& node = builder_.graph.nodes.back();
-  node.layer = layer.name;
-  node.scopes = scopes_;
+  adopt(builder_.graph.nodes.size() - 1);
   return std::move(*made);
+}
+
+void Call::adopt(std::size_t first) {
+  for (std::size_t i = first; i < builder_.graph.nodes.size(); ++i) {
+    Node& node = builder_.graph.nodes[i];
+    node.layer = layer.name;
+    node.kind = layer.class_name;
+    node.scopes = scopes_;
+  }
 }
 
 ValueId Call::add(Op op, Values node_inputs, std::string_view step) {

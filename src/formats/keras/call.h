@@ -5,6 +5,7 @@
 #include "formats/keras/policy.h"
 #include "formats/keras/topology.h"
 #include "formats/keras/weights.h"
+#include "formats/unknown_sizes.h"
 #include "graph/graph.h"
 
 #include <initializer_list>
@@ -43,6 +44,12 @@ struct Builder {
   Size zeros = 0;                         // bytes made up where there are no weights
   std::size_t calls = 0;
   std::shared_ptr<FunctionCalls> functions;  // of TensorFlow, once one is called
+  // One layer of a program that is being followed: all batches are taken for one, which the whole model decides later.
+  bool is_one_layer = false;
+  UnknownSizes sizes;
+
+  // Which free sizes are equal, up to the last node.
+  UnknownSizes& known_sizes();
 };
 
 class Call {
@@ -51,8 +58,8 @@ class Call {
        std::string prefix, Location location, std::shared_ptr<Variables> shared);
 
   const Layer& layer;
-  const LayerCall* call;    // arguments, or none
-  Attrs attrs;              // of the layer's config
+  const LayerCall* call;  // arguments, or none
+  Attrs attrs;  // of the layer's config
   const Version& version;
   Values inputs;
 
@@ -66,13 +73,15 @@ class Call {
   Dim dim(ValueId value, Size axis) const;  // unknown where there is no such axis
   // A negative axis counted from the end; fails out of range.
   Size axis(Size axis, Size rank);
-  Sizes axes(Sizes axes, Size rank);        // sorted, no doubles
+  Sizes axes(Sizes axes, Size rank);  // sorted, no doubles
   // Fails unless the value has this rank.
   bool expect_rank(ValueId value, Size rank);
 
   // Adds a node. The layer's result is named after the layer, a step on the way there "layer/step".
   ValueId add(Op op, Values node_inputs, std::string_view step = {});
   Values add_all(Op op, Values node_inputs, std::string_view step = {});
+  // The nodes from the `first` on, which others than add() put behind the graph, become the layer's own.
+  void adopt(std::size_t first);
   ValueId make_constant(std::string_view name, Tensor tensor, bool trainable = false);
   // The truths of the mask that the first input carries. Nothing: it carries none. Fails (refuses): one that is not known.
   std::optional<ValueId> mask();

@@ -110,25 +110,12 @@ Result<ValueId> ModelReader::value_of(const std::string& name, Known& known) {
 // A shape with several sizes that are known only when the model runs: each is some value's own.
 void ModelReader::reshape_by_owners(const Numbers& shape, const Shaped& data, RowCall& call,
                                     std::optional<Tensor>& instead, TensorArguments& tensors) {
-  auto kept = reshape_keeping(shape, data);
-  if (!kept) return;
-  Sizes from(kept->to.size(), 0);
-  TensorArguments likes;
-  for (std::size_t i = 0; i < kept->to.size(); ++i) {
-    if (kept->to[i] != -1) continue;
-    const Number& n = shape.all[i];
-    const auto owner = n.is_multiple(1) ? owner_of(graph_, sizes_, n.size) : std::nullopt;
-    if (!owner && std::ranges::count(kept->to, Size{-1}) > 1) return;
-    if (!owner) continue;
-    from[i] = owner->axis;
-    likes.emplace("like." + std::to_string(i), owner->value);
-  }
-  if (likes.size() > 1) {
-    tensors.merge(likes);
-    call.attributes["from"] = from;
-  }
-  call.attributes["kept"] = {kept->left, kept->right};
-  instead = Tensor::of({std::ssize(kept->to)}, std::vector<std::int64_t>(kept->to.begin(), kept->to.end()));
+  auto owned = shape_by_owners(graph_, sizes_, shape, data);
+  if (!owned) return;
+  tensors.merge(owned->likes);
+  if (!owned->from.empty()) call.attributes["from"] = owned->from;
+  call.attributes["kept"] = owned->kept;
+  instead = Tensor::of({std::ssize(owned->to)}, std::vector<std::int64_t>(owned->to.begin(), owned->to.end()));
 }
 
 // Shapes computed from unknown sizes, as the row can read them.

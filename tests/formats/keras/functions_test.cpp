@@ -59,7 +59,7 @@ TEST(KerasFunctionLayers, SizesAreReadByFunctionsAlone) {
   // A free height in front would say nothing of the batch.
   const std::string other = shape_or_refusal(
       model({sizes, height, {"r", "reshape", R"(["x", 0, 0, {"shape": [["h", 0, 0], -1, 3]}])"}}, "null"));
-  EXPECT_TRUE(holds(other, "computes with a size that is free")) << other;
+  EXPECT_TRUE(holds(other, "several sizes that are free")) << other;
   EXPECT_TRUE(holds(shape_or_refusal(model({sizes})), "as an output")) << shape_or_refusal(model({sizes}));
 }
 

@@ -207,6 +207,13 @@ std::string Use::called(std::string_view name) const {
 }
 
 const Json* Use::option(std::string_view name) {
+  const Json* said = sized_option(name);
+  if (kind == Kind::Operation && holds_free_size(said))
+    call.refuse(Fault::Unsupported, called(name) + " holds a size that is free; give it with --shape");
+  return said;
+}
+
+const Json* Use::sized_option(std::string_view name) {
   if (kind == Kind::Word) return nullptr;
   const auto [p, place] = parameter(row, name);
   if (place == nowhere) return nullptr;

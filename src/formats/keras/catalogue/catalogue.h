@@ -31,6 +31,7 @@ struct Use {
   Values operands(std::string_view name);  // of a list of them
   bool takes(std::string_view name) const;  // by this name of the operator
   const Json* option(std::string_view name);  // as it was said; null: left out
+  const Json* sized_option(std::string_view name);  // the same, of which some sizes may be free (operation.h)
   double number(std::string_view name);  // as it was said, or its default
   bool truth(std::string_view name);
   Size whole(std::string_view name);

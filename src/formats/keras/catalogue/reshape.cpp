@@ -1,5 +1,6 @@
 // The same numbers under other axes. Source: keras/src/layers/reshaping, ops/numpy.py and ops/nn.py of Keras 3.15.
 #include "formats/keras/catalogue/write.h"
+#include "formats/keras/operation.h"
 #include "ops/expect.h"
 
 #include <algorithm>
@@ -32,7 +33,8 @@ Values reshape(Use& use) {
   const bool layer = use.kind == Use::Kind::Layer;
   const std::string_view key = layer ? "target_shape" : "newshape";
   const ValueId x = layer ? use.call.x() : use.operand("x");
-  const Json* said = layer ? nullptr : use.option(key);
+  const Json* said = layer ? nullptr : use.sized_option(key);
+  if (holds_free_size(said)) return {reshaped(use.call, x, sizes_in(use.call, said, key, {}))};
   const bool keeps_batch = layer || names_batch(use, x, said);
   Sizes to = keeps_batch ? Sizes{0} : Sizes{}, sizes;
   if (keeps_batch && !layer)

@@ -60,6 +60,14 @@ Values get_item(Use& use) {
         const auto it = config.find(name);
         return it == config.end() || it->is_null() ? std::nullopt : std::optional(call.attrs.integer_of(&*it, name));
       };
+      if (const auto stop = config.find("stop"); stop != config.end() && holds_free_size(&*stop)) {
+        if (bound("start").value_or(0) != 0 || bound("step").value_or(1) != 1)
+          call.refuse(Fault::Unsupported, "is cut from elsewhere than its first cell up to a size that is free");
+        const Numbers count = sizes_in(call, &*stop, "stop", {});
+        if (!call.failed()) x = first_cells(call, x, call.axis(axis, call.rank(x)), count.all.front());
+        ++axis, ++place;
+        continue;
+      }
       const Slice slice{call.axis(axis, call.rank(x)), bound("start"), bound("stop"), bound("step").value_or(1)};
       if (slice.start || slice.stop || slice.step != 1) x = call.add(slice, {x}, "slice_" + std::to_string(axis));
       ++axis, ++place;
@@ -117,10 +125,25 @@ Values flip(Use& use) {
   return {x};
 }
 
+// Sizes by which axes are repeated: those that are known, and 1 where one is free; `free` has these alone.
+Sizes times_of(Use& use, const Json* said, std::string_view name, Numbers& free) {
+  free = sizes_in(use.call, said, name, {});
+  Sizes times;
+  for (Number& n : free.all) {
+    const bool is_known = n.kind == Number::Kind::Whole;
+    times.push_back(is_known ? n.whole : 1);
+    if (is_known) n.whole = 1;
+  }
+  return times;
+}
+
+bool is_free(const Numbers& sizes) { return !sizes.known(); }
+
 Values tile(Use& use) {
   Call& call = use.call;
   ValueId x = use.operand("x");
-  const Sizes times = use.list("repeats");
+  Numbers free;
+  const Sizes times = times_of(use, use.sized_option("repeats"), "repeats", free);
   const auto rank = static_cast<std::size_t>(call.rank(x));
   if (times.size() > rank) call.refuse(Fault::Unsupported, "repeats more axes than its input has");
   Sizes wanted;
@@ -130,21 +153,39 @@ Values tile(Use& use) {
     const Size n = times[static_cast<std::size_t>(wanted[i]) - (rank - times.size())];
     x = call.add(Tile{wanted[i], n}, {x}, i + 1 < wanted.size() ? "tile_" + std::to_string(wanted[i]) : "");
   }
+  if (is_free(free)) return {stretched(call, x, free)};
   if (wanted.empty()) x = call.add(Identity{}, {x});
   return {x};
+}
+
+Values broadcast_to(Use& use) {
+  const ValueId x = use.operand("x");
+  const Json* said = use.sized_option("shape");
+  if (!said) use.call.refuse(Fault::Format, use.called("shape") + " is missing");
+  const Numbers shape = sizes_in(use.call, said, "shape", x);
+  const ValueId y = stretched(use.call, x, shape);
+  return y == x ? use.add(Identity{}, {x}) : Values{y};
 }
 
 // Each cell of the axis `repeats` times, one behind the other.
 Values repeat(Use& use) {
   Call& call = use.call;
   const ValueId x = use.operand("x");
-  const Json* argument = use.option("repeats");
+  const Json* argument = use.sized_option("repeats");
   const Json* along = use.option("axis");
   if (!along) call.refuse(Fault::Unsupported, "repeats without an axis, which flattens first");
   if (call.failed()) return {};
   const Size axis = call.axis(call.attrs.integer_of(along, "axis"), call.rank(x));
-  const Size times = list_of(call, argument, "repeats").size() == 1 ? list_of(call, argument, "repeats")[0] : 0;
   const Dim length = call.dim(x, axis);
+  if (holds_free_size(argument)) {
+    Numbers shape = sizes_in(call, argument, "repeats", {});
+    if (shape.all.size() != 1 || length != Dim(1))
+      call.refuse(Fault::Unsupported, "repeats several cells by a size that is free; give it with --shape");
+    if (call.failed()) return {};
+    shape.all.resize(static_cast<std::size_t>(call.rank(x) - axis), Number::of(std::int64_t{1}));
+    return {stretched(call, x, shape)};
+  }
+  const Size times = list_of(call, argument, "repeats").size() == 1 ? list_of(call, argument, "repeats")[0] : 0;
   if (times < 1 || times > 4096) call.refuse(Fault::Unsupported, "repeats by something other than one number from 1");
   if (!length.known() || *length > (Size{1} << 20)) call.refuse(Fault::Unsupported, "repeats an axis of unknown size");
   if (call.failed()) return {};
@@ -249,6 +290,7 @@ constexpr std::array rows_of_slices{
     CatalogueRow{"numpy.Split", "x indices_or_sections axis=0", split},
     CatalogueRow{"numpy.Flip", "x axis=", flip},
     CatalogueRow{"numpy.Tile", "x repeats", tile},
+    CatalogueRow{"numpy.BroadcastTo", "x shape", broadcast_to},
     CatalogueRow{"numpy.Repeat", "x repeats axis=", repeat},
     CatalogueRow{"numpy.Take", "x indices axis=", take},
     CatalogueRow{"numpy.TakeAlongAxis", "x indices axis=", take_along},

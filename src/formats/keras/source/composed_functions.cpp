@@ -200,7 +200,19 @@ class tf:
         return ops.mod(x, y)
 
     def broadcast_to(input, shape, name=None):
-        return ops.broadcast_to(input, shape, "tf.broadcast_to")
+        return ops.broadcast_to(input, shape)
+
+    def zeros(shape, dtype="float32", name=None):
+        return ops.zeros(shape, dtype)
+
+    def ones(shape, dtype="float32", name=None):
+        return ops.ones(shape, dtype)
+
+    def fill(dims, value, name=None):
+        return ops.full(dims, value)
+
+    def range(start, limit=None, delta=1, dtype=None, name="range"):
+        return ops.arange(start, limit, delta, dtype)
 
     def add_n(inputs, name=None):
         total = inputs[0]

@@ -1,4 +1,5 @@
 // Functions of keras.ops by others of them, in the words that programs use themselves; files call them by their classes.
+#include "formats/keras/call.h"
 #include "formats/keras/source/library.h"
 
 #include "base/words.h"
@@ -285,14 +286,21 @@ class operations:
                 inputs = cut(inputs, axis, begin, None if size == -1 else begin + size)
         return inputs
 
-    def broadcast_to(x, shape, name="ops.broadcast_to"):
-        missing = len(shape) - len(x.shape)
-        x = ops.expand_dims(x, list(range(missing))) if missing else x
-        for n, was in zip(shape, x.shape):
-            if was is None and n is not None or was not in (1, n, None) or n is None and was is not None:
-                raise NotImplementedError(f"{name}() along an axis of another or a free size is not read; give its size with --shape")
-        times = [1 if n is None or n == was else n for n, was in zip(shape, x.shape)]
-        return ops.tile(x, times) if max(times) > 1 else x
+    def full(shape, fill_value, dtype=None):
+        return ops.broadcast_to(number(fill_value, dtype), shape)
+
+    def zeros(shape, dtype="float32"):
+        return ops.full(shape, 0, dtype or "float32")
+
+    def ones(shape, dtype="float32"):
+        return ops.full(shape, 1, dtype or "float32")
+
+    def arange(start, stop=None, step=1, dtype=None):
+        start, stop = (0, start) if stop is None else (start, stop)
+        if step != 1:
+            raise NotImplementedError("ops.arange() up to a free size in steps other than 1 is not read; give the size with --shape")
+        counted = ops.cumsum(ops.ones((stop - start,), "int32"), axis=0) + (start - 1)
+        return counted if dtype is None else ops.cast(counted, dtype)
 
     def batch_norm(x, mean, variance, offset=None, scale=None, axis=-1, epsilon=1e-3):
         made = (x - along(x, mean, axis)) / ops.sqrt(along(x, variance, axis) + epsilon)
@@ -420,11 +428,30 @@ std::string letters_of(std::string_view name) {
 
 }  // namespace
 
+// number(value, dtype): as a tensor without axes; float32 where nothing else is said of a fraction.
+Made SourceLibrary::single_number(Interpreter& in, const Arguments& given) {
+  const Value value = given.placed.at(0), word = given.placed.at(1);
+  if (value.as<SourceTensor>()) return word.is_none() ? Made(value) : operate(in, "Cast", Arguments{{value, word}, {}});
+  auto json = json_of(in, value);
+  if (!json) return pass(json);
+  DType dtype = value.is_real() ? DType::F32 : value.is_truth() ? DType::Bool : DType::I32;
+  if (const auto* text = word.as<python::Text>()) {
+    const auto known = input_dtype(text->text);
+    if (!known) return std::unexpected(known.error());
+    dtype = *known;
+  }
+  auto made = constant(in, *json, dtype);
+  return made ? Made(Value::of(*made)) : pass(made);
+}
+
 Result<std::optional<Value>> SourceLibrary::composed_operation(Interpreter& in, const std::string& name) {
   if (!operations_) {
     auto made = in.run({"keras", composed_operations_text, ""});
     if (!made) return pass(made);
     operations_ = *made;
+    operations_->names.set("number", in.native("number", [this](Interpreter& with, Arguments& given) {
+      return single_number(with, given);
+    }));
   }
   const Value* group = operations_->names.find("operations");
   const auto* all = group ? group->as<python::Class>() : nullptr;

@@ -1,9 +1,12 @@
 // A function that a file calls by its name is called as source calls it; what comes of it stands in the file's model.
 #include "formats/keras/functions.h"
 #include "formats/keras/op_layers.h"
+#include "formats/keras/source/free_size.h"
 #include "formats/keras/source/library.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <utility>
 
 namespace convoy::keras {
@@ -18,19 +21,10 @@ class FunctionCalls {
                    return std::nullopt;
                  }};
   ValueList outside;  // what stands for no value of the graph, by its place
+  std::map<const SourceTensor*, ValueId> owners;  // of the tensors that calls read, whose sizes others may compute with
 };
 
 namespace {
-
-// A size of a tensor that is known only when the model runs, or so many times that.
-class FreeSize : public python::Object {
- public:
-  FreeSize(ValueId of, std::size_t at, std::int64_t factor) : tensor(of), axis(at), times(factor) {}
-  std::string type_name() const override { return "size of a free axis"; }
-  const ValueId tensor;
-  const std::size_t axis;
-  const std::int64_t times;
-};
 
 ValueId place_outside(FunctionCalls& calls, Value value) {
   calls.outside.push_back(value);
@@ -82,16 +76,45 @@ class CallOfFunction {
   Status take(const Values& inputs) {
     for (const ValueId v : inputs) {
       if (is_outside_graph(v)) {
-        given_.push_back(calls_.outside[static_cast<std::size_t>(-2 - v.index)]);
+        auto value = of_this_call(calls_.outside[static_cast<std::size_t>(-2 - v.index)], 0);
+        if (!value) return pass(value);
+        given_.push_back(*value);
         continue;
       }
-      const TensorType& type = builder_.graph[v].type;
-      auto tensor = calls_.library.input(in_, type.shape, "", std::string(convoy::name_of(type.dtype)));
+      auto tensor = tensor_of(v);
       if (!tensor) return pass(tensor);
-      tensors_.emplace_back(*tensor, v);
       given_.push_back(Value::of(*tensor));
     }
     return {};
+  }
+
+  Result<SourceTensor*> tensor_of(ValueId v) {
+    const auto known = std::ranges::find(tensors_, v, &std::pair<SourceTensor*, ValueId>::second);
+    if (known != tensors_.end()) return known->first;
+    const TensorType& type = builder_.graph[v].type;
+    auto tensor = calls_.library.input(in_, type.shape, "", std::string(convoy::name_of(type.dtype)));
+    if (!tensor) return tensor;
+    tensors_.emplace_back(*tensor, v);
+    calls_.owners.emplace(*tensor, v);
+    return tensor;
+  }
+
+  // What another call made: the sizes that it holds are those of tensors of this call.
+  Result<Value> of_this_call(const Value& value, int depth) {
+    if (const auto* free = value.as<FreeSize>()) {
+      auto tensor = tensor_of(calls_.owners.at(free->tensor));
+      if (!tensor) return pass(tensor);
+      return Value::of(in_.make<FreeSize>(*tensor, free->axis, free->number, free->text));
+    }
+    const auto* several = value.as<python::Sequence>();
+    if (!several || depth > 16) return value;
+    ValueList items;
+    for (const Value& one : several->items) {
+      auto item = of_this_call(one, depth + 1);
+      if (!item) return item;
+      items.push_back(*item);
+    }
+    return in_.list(std::move(items));
   }
 
   // An argument as the file says it.
@@ -145,21 +168,6 @@ class CallOfFunction {
     return made ? Result<Value>(Value::of(*made)) : pass(made);
   }
 
-  // The size of each axis of a tensor.
-  Value sizes_of(ValueId tensor) {
-    ValueList sizes;
-    const Shape& shape = builder_.graph[tensor].type.shape;
-    for (std::size_t axis = 0; axis < shape.size(); ++axis)
-      sizes.push_back(shape[axis].known() ? Value::of(static_cast<std::int64_t>(*shape[axis]))
-                                          : Value::of(in_.make<FreeSize>(tensor, axis, 1)));
-    return in_.list(std::move(sizes));
-  }
-
-  std::optional<ValueId> graph_value(const Value& value) const {
-    const auto own = std::ranges::find(tensors_, value.as<SourceTensor>(), &std::pair<SourceTensor*, ValueId>::first);
-    return own == tensors_.end() ? std::nullopt : std::optional(own->second);
-  }
-
   // A layer of Keras, made of these arguments and called on the tensor.
   Result<std::optional<Value>> layer_on(const char* name, Arguments made_of, const Value& tensor) {
     auto layer = in_.import("keras.layers");
@@ -168,31 +176,6 @@ class CallOfFunction {
     auto made = layer ? in_.call(*layer, ValueList{tensor}) : layer;
     if (!made) return pass(made);
     return *made;
-  }
-
-  // A new shape in which sizes are free: one is worked out, or the tensor's own batch stays as it is. Nothing: it is called
-  // as it stands now.
-  Result<std::optional<Value>> reshaped(Arguments& given) {
-    const Value tensor = given.placed.empty() ? Value() : given.placed[0];
-    Value* shape = given.placed.size() > 1 ? &given.placed[1] : nullptr;
-    for (auto& [word, value] : given.named)
-      if (word == "shape") shape = &value;
-    const auto* sizes = shape ? shape->as<python::Sequence>() : nullptr;
-    if (!sizes || sizes->items.empty()) return std::nullopt;
-    ValueList settled = sizes->items;
-    const auto is_free = [](const Value& one) { return one.as<FreeSize>() != nullptr; };
-    const bool is_worked_out =
-        std::ranges::any_of(settled, [](const Value& one) { return one.is_whole() && one.whole() < 0; });
-    const auto* first = settled[0].as<FreeSize>();
-    const bool keeps_batch = first && first->axis == 0 && first->times == 1 && graph_value(tensor) == first->tensor;
-    if (keeps_batch && is_worked_out && std::ranges::count_if(settled, is_free) == 1) {
-      settled.erase(settled.begin());
-      return layer_on("Reshape", {{in_.tuple(std::move(settled))}, {}}, tensor);
-    }
-    if (!is_worked_out && std::ranges::count_if(settled, is_free) == 1)
-      std::ranges::replace_if(settled, is_free, Value::of(std::int64_t{-1}));
-    *shape = in_.list(std::move(settled));
-    return std::nullopt;
   }
 
   // An image that is resized to so many times its own sizes. Nothing: to others.
@@ -209,20 +192,16 @@ class CallOfFunction {
     ValueList factors;
     for (std::size_t i = 0; i < 2; ++i) {
       const auto* free = sizes->items[i].as<FreeSize>();
-      if (!free || free->axis != i + 1 || graph_value(image) != free->tensor) return std::nullopt;
-      factors.push_back(Value::of(free->times));
+      const double factor = free ? free->number.real : 0;
+      if (!free || free->axis != i + 1 || image.as<SourceTensor>() != free->tensor ||
+          !free->number.is_multiple(factor) || factor < 1 || factor != std::floor(factor) || factor > 1024)
+        return std::nullopt;
+      factors.push_back(Value::of(static_cast<std::int64_t>(factor)));
     }
     return layer_on("UpSampling2D", {{in_.tuple(std::move(factors))}, {{"interpolation", method}}}, image);
   }
 
-  static bool holds_free_size(const Value& value) {
-    if (value.as<FreeSize>()) return true;
-    const auto* several = value.as<python::Sequence>();
-    return several &&
-           std::ranges::any_of(several->items, [](const Value& one) { return one.as<FreeSize>() != nullptr; });
-  }
-
-  bool is_known(const Value& value) const { return value.is_whole() || value.is_real(); }
+  static bool is_known(const Value& value) { return value.is_whole() || value.is_real() || value.as<FreeSize>(); }
 
   Result<Value> called(Arguments given) {
     if (is_operation_in_words(layer_)) {
@@ -241,18 +220,11 @@ class CallOfFunction {
     for (const std::string_view prefix : {"compat.v1.", "compat.v2."})
       if (name.starts_with(prefix)) name.erase(0, prefix.size());
     if (name == "__operators__.getitem") return part(given);
-    if (name == "shape" && !given.placed.empty())
-      if (const auto tensor = graph_value(given.placed[0])) return sizes_of(*tensor);
-    if (name == "reshape")
-      if (auto made = reshaped(given); !made || *made) return made ? Result<Value>(**made) : pass(made);
     if (name == "image.resize")
       if (auto made = upsampled(given); !made || *made) return made ? Result<Value>(**made) : pass(made);
     for (const auto& [operation, word] : {std::pair{"add", "math.add"}, {"eq", "math.equal"}, {"ne", "math.not_equal"}})
       if (name == std::string("__operators__.") + operation) name = word;
     if (auto known = of_numbers(name, given); !known || *known) return known ? Result<Value>(**known) : pass(known);
-    if (std::ranges::any_of(given.placed, holds_free_size) ||
-        std::ranges::any_of(given.named, [](const auto& one) { return holds_free_size(one.second); }))
-      return fail(Fault::Unsupported, "'tf." + name + "' computes with a size that is free; give it with --shape");
     auto found = in_.import("tensorflow");
     for (std::size_t begin = 0, end = 0; found && begin <= name.size(); begin = end + 1) {
       end = std::min(name.find('.', begin), name.size());
@@ -273,14 +245,8 @@ class CallOfFunction {
     return in_.item(given.placed[0], parts ? in_.tuple(parts->items) : *key);
   }
 
-  // Arithmetic on sizes that are known.
+  // Arithmetic on sizes.
   Result<std::optional<Value>> of_numbers(const std::string& name, const Arguments& given) {
-    const auto* free = given.placed.empty() ? nullptr : given.placed[0].as<FreeSize>();
-    if (free && name == "math.multiply" && !given.named.empty() && given.named[0].second.is_whole()) {
-      const std::int64_t by = given.named[0].second.whole();
-      if (by > 0 && by <= 1024 && free->times <= 1024)
-        return Value::of(in_.make<FreeSize>(free->tensor, free->axis, free->times * by));
-    }
     if (given.placed.empty() || !is_known(given.placed[0])) return std::nullopt;
     if (name == "cast" || name == "convert_to_tensor" || name == "identity") return given.placed[0];
     constexpr std::pair<std::string_view, std::string_view> symbols[] = {

@@ -4,6 +4,7 @@
 #include "base/words.h"
 #include "formats/keras/catalogue/catalogue.h"
 #include "formats/keras/keras.h"
+#include "formats/keras/source/free_size.h"
 #include "formats/keras/source/parameters.h"
 #include "formats/keras/source/signatures.h"
 
@@ -292,6 +293,17 @@ Result<Json> argument_json(SourceLibrary& library, Interpreter& in, Value value,
     call.tensors.push_back(tensor);
     return Json{{"$tensor", call.tensors.size() - 1}};
   }
+  if (const auto* size = value.as<FreeSize>()) {
+    call.tensors.push_back(size->tensor);
+    return json_of(*size, call.tensors.size() - 1);
+  }
+  if (const auto* cut = value.as<python::Cut>(); cut && cut->stop.as<FreeSize>()) {
+    auto json = json_of(in, Value::of(in.make<python::Cut>(cut->start, Value(), cut->step)));
+    auto stop = json ? argument_json(library, in, cut->stop, call, depth + 1) : json;
+    if (!stop) return stop;
+    (*json)["config"]["stop"] = std::move(*stop);
+    return json;
+  }
   if (const auto* all = value.as<python::Sequence>(); all && depth < 16) {
     Json list = Json::array();
     for (const Value& one : all->items) {
@@ -342,6 +354,7 @@ Made SourceLibrary::call(Interpreter& in, SourceLayer& layer, Arguments& given) 
   leave_unfilled(*object);
   Builder builder;
   builder.version = version_of(source_version);
+  builder.is_one_layer = true;
   const auto read = read_layer(*object, builder.version);
   if (!read) return std::unexpected(read.error());
   LayerCall arguments{{}, call.args, call.kwargs};

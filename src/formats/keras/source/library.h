@@ -49,6 +49,7 @@ class SourceLibrary : public python::Library {
   Result<std::optional<python::Value>> composed_operation(python::Interpreter& in, const std::string& name);
 
  private:
+  Result<python::Value> single_number(python::Interpreter& in, const python::Arguments& given);
   void prepare(python::Interpreter& in);
   void define(python::Interpreter& in, python::Class* of, const char* name, python::NativeFunction run);
   void make_layer_class(python::Interpreter& in);

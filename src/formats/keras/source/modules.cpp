@@ -2,6 +2,7 @@
 #include "containers/python/unread.h"
 #include "formats/keras/catalogue/catalogue.h"
 #include "formats/keras/merge_modes.h"
+#include "formats/keras/source/free_size.h"
 #include "formats/keras/source/library.h"
 #include "formats/keras/source/signatures.h"
 #include "ops/expect.h"
@@ -250,7 +251,12 @@ std::optional<Value> SourceLibrary::plain_word(Interpreter& in, const ModulePart
     });
   if (word == "InputSpec") return silent(in, word);
   if (word == "shape" && (part.tensorflow || part.is("ops") || part.is("backend")))
-    return backend_word(in, "int_shape", false);
+    return in.native(word, [](Interpreter& with, Arguments& given) -> Made {
+      const Value of =
+          given.placed.empty() ? given.take("input").value_or(given.take("x").value_or(Value())) : given.placed[0];
+      if (auto* tensor = of.as<SourceTensor>()) return running_sizes(with, *tensor);
+      return with.attribute(of, "shape");
+    });
   if (word == "SeedGenerator" || word == "set_random_seed") return seeding(in, word);
   const bool is_type = !word.empty() && word[0] >= 'A' && word[0] <= 'Z';
   if (is_type && (part.is("callbacks") || part.is("losses") || part.is("metrics") ||

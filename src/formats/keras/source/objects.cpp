@@ -1,6 +1,7 @@
 // Tensors without numbers, and layers as JSON.
 #include "formats/keras/source/objects.h"
 
+#include "formats/keras/source/free_size.h"
 #include "formats/keras/source/groups.h"
 #include "formats/keras/source/library.h"
 
@@ -360,6 +361,7 @@ Result<Json> json_of(Interpreter& in, Value value, int depth) {
   if (const auto* function = value.as<python::Native>()) return Json(function->name);
   if (const auto* instance = value.as<python::Instance>())
     if (auto* layer = dynamic_cast<SourceLayer*>(instance->extra)) return json_of(*layer);
+  if (const auto* size = value.as<FreeSize>()) return depends_on(*size);
   return fail(Fault::Unsupported,
               "an argument is a " + python::type_name(value) + ", which a file of Keras cannot hold");
 }
