@@ -129,11 +129,14 @@ std::optional<Recognised> norm_at(const Graph& graph, const Node& node) {
   return Recognised{RmsNorm{variance->axes, sum->second}, above, true};
 }
 
-// Whether the value is 1 everywhere.
+// Whether the value is 1 everywhere: a constant, repeated.
 bool is_ones(const Graph& graph, ValueId v) {
-  const Node* node = maker_of(graph, v);
-  const auto* affine = node ? std::get_if<Affine>(&node->op) : nullptr;
-  return affine && affine->scale == 0 && affine->offset == 1;
+  for (const Node* node = maker_of(graph, v); node; node = maker_of(graph, v)) {
+    if (!std::holds_alternative<Tile>(node->op) && !std::holds_alternative<ExpandLike>(node->op)) return false;
+    v = node->inputs[0];
+  }
+  const auto& constant = graph[v].constant;
+  return constant && std::ranges::all_of(constant->doubles(), [](double n) { return n == 1; });
 }
 
 // Whether `map` holds, cell by cell, what the pool makes of ones, or one over it.

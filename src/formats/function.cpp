@@ -70,8 +70,6 @@ bool FunctionCall::is_zeros(ValueId value) const {
     const NodeId producer = graph_[value].producer;
     if (!producer) return false;
     const Node& node = graph_[producer];
-    if (const auto* affine = std::get_if<Affine>(&node.op); affine && affine->scale == 0 && affine->offset == 0)
-      return true;
     if (!is_one<ExpandLike, Tile, Reshape, Flatten, Unsqueeze, Squeeze, Transpose, Slice, Split, Identity, Cast>(
             node.op))
       return false;

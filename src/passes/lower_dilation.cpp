@@ -2,6 +2,7 @@
 // every stride-th cell is kept; a dilated kernel over three axes with zeros between its taps; a dilated maximum as the
 // maximum of shifted cells. What a Keras layer says as it stands is left alone. A dilated average is a depthwise convolution
 // with equal taps, wherever the target has no such average.
+#include "graph/filled_like.h"
 #include "ops/expect.h"
 #include "ops/transposed_vocabulary.h"
 #include "passes/constants.h"
@@ -182,13 +183,26 @@ class DilationSpeller {
           place_of(node),
           Result<ValueId>(fail(Fault::Unsupported, "is a dilated average that counts padding " + words(pool.paddings) +
                                                        ", and the size is free; give the input a size")));
-    auto ones = patch_.one(node, Slice{pool.axes.channel(), 0, 1}, {node.inputs[0]});
-    if (ones) ones = patch_.one(node, Affine{0, 1}, {*ones});
+    auto ones = ones_like(node, pool.axes.channel());
     if (ones) ones = padded(patch_, node, *ones, pool.axes, pool.windows, pool.paddings, 0);
     double cells = 1;
     for (const Window& w : pool.windows) cells *= static_cast<double>(w.kernel);
     if (ones) ones = equal_taps(node, pool, *ones, 1, 1 / cells);
     return ones ? patch_.one(node, Binary{BinaryFunction::Divide}, {sum, *ones}) : ones;
+  }
+
+  // Ones in the shape of the node's input, with one channel.
+  Result<ValueId> ones_like(const Node& node, Size channel) {
+    const ValueId like = node.inputs[0];
+    Shape shape = patch_.type(like).shape;
+    shape[static_cast<std::size_t>(channel)] = 1;
+    const Sizes one(shape.size(), 1);
+    Result<ValueId> made = patch_.constant(node.layer + "/one", Tensor::of(one, std::vector<float>{1}), false);
+    filled_like(shape, *made, like, [&](Op op, std::vector<ValueId> inputs) {
+      if (made) made = patch_.one(node, std::move(op), std::move(inputs));
+      return made.value_or(ValueId{});
+    });
+    return made;
   }
 
   static constexpr Size most_taps = Size{1} << 24;

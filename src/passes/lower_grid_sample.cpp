@@ -1,5 +1,6 @@
 // Says what an image is at the places of a grid by looking up the cells around each place and adding them up by their
 // distance. Holds for free batches; the sizes of image and grid must be known.
+#include "graph/filled_like.h"
 #include "ops/grid_rounding.h"
 #include "passes/node_by_node.h"
 #include "passes/rewrites.h"
@@ -79,7 +80,13 @@ class LookUp {
   // Mirrored about the centres or the edges of the outer cells, however far it lies outside.
   ValueId mirrored(ValueId at, Size n) {
     const double least = op_.align_corners ? 0 : -0.5, span = static_cast<double>(op_.align_corners ? n - 1 : n);
-    if (span == 0) return add(Affine{0, 0}, {at});
+    if (span == 0) {
+      const Shape shape = patch_.type(at).shape;
+      const ValueId first =
+          patch_.constant(node_.layer + "/first", Tensor::of(Sizes(shape.size(), 1), std::vector<float>{0}), false);
+      return filled_like(shape, first, at,
+                         [&](Op op, std::vector<ValueId> in) { return add(std::move(op), std::move(in)); });
+    }
     const ValueId from_edge = add(Unary{Function::Abs}, {add(Affine{1, -least}, {at})});
     const ValueId turn =
         patch_.constant(node_.layer + "/turn", Tensor::of({}, std::vector<float>{static_cast<float>(2 * span)}), false);

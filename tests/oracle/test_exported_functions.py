@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 import torch
-from carrying import assert_close, convoy, run_natively
+from carrying import assert_close, convoy, import_file, run_natively
 
 X = torch.arange(2 * 3 * 6 * 5, dtype=torch.float32).remainder(53).sub(20).reshape(2, 3, 6, 5) / 8
 NUMBERS = torch.tensor([-1.0, 0.0, 1.0])
@@ -54,3 +54,36 @@ def test_functions_of_exported_programs(name, tmp_path):
     assert_close([np.where(finite, got[0], 0)], [np.where(finite, want, 0)], 1e-5)
     convoy("port", tmp_path / "m.pt2", "-o", tmp_path / "m.py")
     convoy("port", tmp_path / "m.pt2", "-o", tmp_path / "m.onnx")
+
+
+# As many numbers as a free size says: those of the tensor itself are nobody's business.
+LIKE = {
+    "zeros": lambda x: torch.where(torch.isnan(x), torch.zeros_like(x), x),
+    "ones": lambda x: torch.where(torch.isinf(x), torch.ones_like(x), x),
+    "full": lambda x: torch.full_like(x, -2.5),
+    "whole": lambda x: torch.ones_like(x, dtype=torch.int64) + torch.zeros_like(x, dtype=torch.int64),
+    "truths": lambda x: torch.zeros_like(x, dtype=torch.bool) | (x > 0),
+    "sign of zero": lambda x: torch.sigmoid(x / torch.zeros_like(x)),
+}
+
+
+@pytest.mark.parametrize("name", LIKE)
+def test_filled_like_another(name, tmp_path):
+    class Net(torch.nn.Module):
+        def forward(self, x):
+            return LIKE[name](x)
+
+    x = torch.tensor([[1.0, -2.0, torch.inf], [-torch.inf, 3.0, torch.nan]])
+    x = torch.nan_to_num(x, nan=-1.0) if name == "sign of zero" else x
+    batch = torch.export.Dim("batch")
+    torch.export.save(torch.export.export(Net(), (x,), dynamic_shapes=({0: batch},)), tmp_path / "m.pt2")
+    torch.jit.trace(Net(), torch.ones(3, 3)).save(tmp_path / "m.pt")
+    want = Net()(x).numpy()
+    convoy("port", tmp_path / "m.pt2", "-o", tmp_path / "m.onnx")
+    convoy("port", tmp_path / "m.pt2", "-o", tmp_path / "again.py")
+    convoy("port", tmp_path / "m.pt2", "-o", tmp_path / "m.tflite")
+    for file, shape in (("m.pt2", []), ("m.pt", ["--shape", "?,3"]), ("m.onnx", []), ("m.tflite", [])):
+        (got,) = run_natively([tmp_path / file, *shape], {"x": x.numpy()}, tmp_path)
+        assert np.array_equal(got, want, equal_nan=True), file
+    ported = import_file(tmp_path / "again.py").load()
+    assert np.array_equal(ported(x).numpy(), want, equal_nan=True)

@@ -4,7 +4,7 @@ import importlib.util
 
 import numpy as np
 import pytest
-from carrying import assert_close, convoy
+from carrying import assert_close, convoy, run_natively
 
 STEPS, WORDS = 7, 6
 # Padding at the end, none, at the beginning and in the middle.
@@ -133,3 +133,70 @@ def test_what_is_not_carried_under_a_mask_is_refused_by_name(tmp_path):
     x = keras.layers.Embedding(WORDS, 4, mask_zero=True)(ids)
     keras.Model(ids, keras.layers.TimeDistributed(keras.layers.Softmax())(x)).save(tmp_path / "m.keras")
     assert "TimeDistributed" in convoy("port", tmp_path / "m.keras", "-o", tmp_path / "m.onnx", code=6).stderr
+
+
+# Layers of one tensor and of several, in both libraries where they have them, behind inputs of which some are masked.
+ALONE = {
+    "rms": ("RMSNormalization",), "group": ("GroupNormalization", 2), "unit": ("UnitNormalization",),
+    "layer": ("LayerNormalization",), "batch": ("BatchNormalization",), "given": ("Normalization", -1, 0.5, 2.0),
+    "einsum": ("EinsumDense", "abc,cd->abd", (None, 4)), "identity": ("Identity",), "rescaled": ("Rescaling", 2.0, 1.0),
+    "activation": ("Activation", "tanh"), "threshold": ("ThresholdedReLU", 0.5), "elu": ("ELU",), "relu": ("ReLU",),
+    "leaky": ("LeakyReLU",), "noise": ("GaussianNoise", 0.1), "dropped": ("AlphaDropout", 0.1), "padded": ("ZeroPadding1D", 1),
+    "cut": ("Cropping1D", 1), "larger": ("UpSampling1D", 2), "pooled": ("MaxPooling1D", 1), "turned": ("Permute", (1, 2)),
+    "by steps": ("DepthwiseConv1D", 3), "shaped": ("Reshape", (5, 4)), "spectral": ("SpectralNormalization", "Dense"),
+}  # fmt: skip
+SEVERAL = ["Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Concatenate", "Concatenate along the steps",
+           "Attention", "AdditiveAttention"]  # fmt: skip
+ENDS = {"average": ("GlobalAveragePooling1D",), "nothing": ("Activation", "linear")}
+# tf_keras cannot call these under a mask: shapes that do not fit, and a layer of other rules.
+FAILING = {("tf_keras", "group"), ("tf_keras", "spectral")}
+
+
+def behind_masks(library, name: str, masked: tuple[bool, ...], end: str):
+    """A model of inputs [5, 4] through `name`, or None where the library has no such layer."""
+    import keras
+    import tf_keras
+
+    layers = (keras if library == "keras" else tf_keras).layers
+    inputs = [layers.Input((5, 4), name=letter) for letter in "abc"[: len(masked)]]
+    each = [layers.Masking(0.0)(x) if is_masked else layers.Activation("linear")(x) for x, is_masked in zip(inputs, masked)]
+    if name in ALONE:
+        kind, *arguments = ALONE[name]
+        if not hasattr(layers, kind) or (library, name) in FAILING:
+            return None
+        arguments = [layers.Dense(4) if one == "Dense" else one for one in arguments]
+        y = getattr(layers, kind)(*arguments)(each[0])
+    elif name.endswith("along the steps"):
+        y = layers.Concatenate(axis=1)(each)
+    else:
+        y = getattr(layers, name)()(each)
+    kind, *arguments = ENDS[end]
+    outputs = getattr(layers, kind)(*arguments)(y)
+    return (keras if library == "keras" else tf_keras).Model(inputs if len(inputs) > 1 else inputs[0], outputs)
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("name", [*ALONE, *SEVERAL])
+@pytest.mark.parametrize("library", ["keras", "tf_keras"])
+def test_masks_through_every_layer(library, name, end, tmp_path):
+    two = [(True, True), (True, False), (False, True)]
+    three = [(True, True, True), (True, False, True), (False, False, True)]
+    several = two if name in ("Subtract", "AdditiveAttention") else two + three
+    rng = np.random.default_rng(len(name) + len(end))
+    given = [rng.integers(-3, 4, (3, 5, 4)).astype(np.float32) for _ in range(3)]
+    for x in given:
+        x[rng.random((3, 5)) < 0.4] = 0
+    for masked in [(True,)] if name in ALONE else several:
+        if library == "tf_keras" and name.endswith("along the steps") and not all(masked):
+            continue  # its masks do not fit side by side
+        model = behind_masks(library, name, masked, end)
+        if model is None:
+            return
+        file = tmp_path / ("m.keras" if library == "keras" else "m.h5")
+        model.save(file)
+        inputs = given[: len(masked)]
+        want = np.asarray(model(inputs if len(inputs) > 1 else inputs[0]))
+        (got,) = run_natively([file], dict(zip("abc", inputs)), tmp_path)
+        assert_close(got, want)
+        if all(masked):
+            convoy("port", file, "-o", tmp_path / "m.py", "-f")

@@ -39,8 +39,8 @@ Result<Values> call_layer(Builder& builder, const Layer& layer, const LayerCall*
   Values made;
   if (!one.failed())
     made = one.in_policy(read_catalogued({one, *row, operation ? Use::Kind::Operation : Use::Kind::Layer}));
+  if (auto ok = follow_masks(one, inputs, made); !ok) return pass(ok);
   if (auto ok = one.done(); !ok) return pass(ok);
-  if (auto ok = follow_masks(builder, layer, inputs, made); !ok) return pass(ok);
   return made;
 }
 

@@ -1,6 +1,12 @@
 #include "formats/keras/masks.h"
 
+#include "base/whole_tensor.h"
+#include "graph/filled_like.h"
+
 #include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
 
 namespace convoy::keras {
 
@@ -17,12 +23,29 @@ bool takes_mask(const std::string& c) {
   return c == "GlobalAveragePooling1D" || c == "GlobalAvgPool1D" || c == "LSTM" || c == "GRU" || c == "SimpleRNN" ||
          c == "Bidirectional" || c == "RNN";
 }
-bool hands_mask_on(const std::string& c) {
-  return c.find("Dropout") != std::string::npos || c == "GaussianNoise" || c == "Activation" || c == "Dense" ||
-         c == "ReLU" || c == "LeakyReLU" || c == "PReLU" || c == "ELU" || c.ends_with("Normalization") ||
-         c == "Identity" || c == "Rescaling" || c == "ActivityRegularization" || c == "MultiHeadAttention" ||
-         c == "TimeDistributed" || c == "Softmax";
+// Sources: supports_masking in keras/src/layers of Keras 3.15 and in tf_keras/src/layers of tf_keras 2.21.
+bool hands_mask_on(const std::string& c, int major) {
+  constexpr std::array<std::string_view, 15> of_all{"Activation",
+                                                    "ActivityRegularization",
+                                                    "BatchNormalization",
+                                                    "Dense",
+                                                    "ELU",
+                                                    "GaussianNoise",
+                                                    "GroupNormalization",
+                                                    "LayerNormalization",
+                                                    "LeakyReLU",
+                                                    "MultiHeadAttention",
+                                                    "PReLU",
+                                                    "ReLU",
+                                                    "Softmax",
+                                                    "TimeDistributed",
+                                                    "UnitNormalization"};
+  constexpr std::array<std::string_view, 3> of_three{"Identity", "Normalization", "Rescaling"};
+  if (c.find("Dropout") != std::string::npos || std::ranges::find(of_all, c) != of_all.end()) return true;
+  return major >= 3 ? std::ranges::find(of_three, c) != of_three.end() : c == "ThresholdedReLU";
 }
+// Layers that hand on the mask of what asks.
+bool is_attention(const std::string& c) { return c == "Attention" || c == "AdditiveAttention"; }
 // Layers that would compute otherwise under a mask, in ways that are not carried.
 bool changes_by_mask(const std::string& c) { return c.starts_with("ConvLSTM") || c == "Lambda"; }
 // Layers that are run on every step look at the mask of that step alone, if at all.
@@ -32,22 +55,77 @@ bool ignores_mask(const Layer& layer) {
          c != "MultiHeadAttention" && c != "Attention" && c != "AdditiveAttention";
 }
 // Layers of several inputs combine their masks.
-bool joins_masks(const std::string& c) {
-  return c == "Add" || c == "Subtract" || c == "Multiply" || c == "Average" || c == "Maximum" || c == "Minimum" ||
-         c == "Concatenate" || c == "Merge";
+bool merges(const std::string& c) {
+  return c == "Add" || c == "Subtract" || c == "Multiply" || c == "Average" || c == "Maximum" || c == "Minimum";
+}
+
+// In Keras 3 counts what counts in one of all; a mask less and there is none. Before, what counts in all that have a mask.
+std::optional<ValueId> merged(Call& call, const Values& in) {
+  const bool is_three = call.version.major >= 3;
+  std::optional<ValueId> made;
+  for (const ValueId v : in) {
+    const auto one = is_masked(call, v) ? call.mask_of(v) : std::nullopt;
+    if (!one && is_three) return std::nullopt;
+    if (!one) continue;
+    made = made ? call.add(Binary{is_three ? BinaryFunction::Or : BinaryFunction::And}, {*made, *one}, "mask") : *one;
+  }
+  return made;
+}
+
+// Side by side along the steps; along the features the masks of the same steps meet, and what has none counts throughout.
+// Nothing: all counts.
+std::optional<Mask> concatenated(Call& call, const Values& in) {
+  const Json* said = said_in(call.layer.config, "axis");
+  const Size rank = call.rank(in.front());
+  const Size axis = call.axis(said && said->is_number_integer() ? said->get<Size>() : -1, rank);
+  const bool have_all = std::ranges::all_of(in, [&](ValueId v) { return is_masked(call, v); });
+  const bool is_three = call.version.major >= 3;
+  if (axis == rank - 1) {
+    const auto made = have_all || !is_three ? merged(call, in) : std::nullopt;
+    return made ? std::optional(Mask{{}, *made}) : std::nullopt;
+  }
+  if (axis != 1 || rank != 3 || (!have_all && !is_three)) return Mask{{}, {}, false, true};
+  Values parts;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    if (const auto one = is_masked(call, in[i]) ? call.mask_of(in[i]) : std::nullopt) {
+      parts.push_back(*one);
+      continue;
+    }
+    const ValueId yes = call.literal("counts", whole_tensor(DType::Bool, {1, 1}, {1}));
+    const Shape& shape = call.type(in[i]).shape;
+    parts.push_back(filled_like({shape[0], shape[1]}, yes, in[i],
+                                [&](Op op, Values read) { return call.add(std::move(op), std::move(read), "mask"); }));
+  }
+  return Mask{{}, call.add(Concat{1}, parts, "mask")};
 }
 
 }  // namespace
 
-Status follow_masks(Builder& builder, const Layer& layer, const Values& in, const Values& out) {
-  const auto carries = [&](ValueId v) { return v && builder.masks.contains(v.index); };
-  if (std::ranges::none_of(in, carries) || is_operation(layer)) return {};
+bool is_masked(Call& call, ValueId value) { return value && call.builder().masks.contains(value.index); }
+
+Status follow_masks(Call& call, const Values& in, const Values& out) {
+  Builder& builder = call.builder();
+  const Layer& layer = call.layer;
+  const auto carries = [&](ValueId v) { return is_masked(call, v); };
+  if (call.failed() || std::ranges::none_of(in, carries) || is_operation(layer)) return {};
   const std::string& c = layer.class_name;
   if (changes_by_mask(c))
     return fail(Fault::Unsupported, "reads a mask (mask_zero), which this version does not carry");
-  if (joins_masks(c)) {
-    if (std::ranges::all_of(in, carries))
-      for (const ValueId v : out) builder.masks.emplace(v.index, Mask{{}, {}, false, true});
+  const auto unknown = [&](ValueId v) {
+    const auto known = builder.masks.find(v.index);
+    return known != builder.masks.end() && known->second.unknown;
+  };
+  if (c == "Merge" || ((merges(c) || c == "Concatenate") && std::ranges::any_of(in, unknown))) {
+    for (const ValueId v : out) builder.masks.emplace(v.index, Mask{{}, {}, false, true});
+    return {};
+  }
+  if (merges(c)) {
+    if (const auto mask = merged(call, in); mask && !out.empty())
+      builder.masks.emplace(out.front().index, Mask{{}, *mask});
+    return {};
+  }
+  if (c == "Concatenate") {
+    if (const auto mask = concatenated(call, in); mask && !out.empty()) builder.masks.emplace(out.front().index, *mask);
     return {};
   }
   if (c == "GroupQueryAttention" || c == "GroupedQueryAttention" ||
@@ -67,7 +145,9 @@ Status follow_masks(Builder& builder, const Layer& layer, const Values& in, cons
     const Json* config = inner ? said_in(inner, "config") : nullptr;
     sequences = config ? said_in(config, "return_sequences") : nullptr;
   }
-  if (!carries(in.front()) || out.empty() || (!hands_mask_on(c) && !(takes_mask(c) && sequences && *sequences == true)))
+  if (!carries(in.front()) || out.empty() ||
+      (!hands_mask_on(c, builder.version.major) && !is_attention(c) &&
+       !(takes_mask(c) && sequences && *sequences == true)))
     return {};
   Mask mask = builder.masks.at(in.front().index);
   mask.named = false;

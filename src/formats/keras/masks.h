@@ -6,7 +6,10 @@ namespace convoy::keras {
 
 // What becomes of the mask behind a layer. Every layer without a word in masks.cpp ends it, as Keras does. Fails: layers
 // that would compute otherwise under a mask, in ways that are not carried.
-Status follow_masks(Builder& builder, const Layer& layer, const Values& in, const Values& out);
+Status follow_masks(Call& call, const Values& in, const Values& out);
+
+// Whether Keras marks which steps of the value count.
+bool is_masked(Call& call, ValueId value);
 
 // A mask that the call names itself counts for this call alone. Takes it from the inputs.
 class NamedMask {

@@ -1,6 +1,7 @@
 #include "formats/keras/topology.h"
 
 #include "formats/keras/call.h"
+#include "formats/keras/catalogue/catalogue.h"
 #include "formats/keras/functions.h"
 
 #include <map>
@@ -297,6 +298,8 @@ Result<Layer> read_layer(const Json& object, const Version& version) {
   if (!object.is_object() || layer.class_name.empty()) return fail(Fault::Format, "a layer has no class_name");
   layer.config = part(object, "config");
   layer.module = word(object, "module");
+  // Before Keras 3 functions were no nodes of their own: what goes by a layer's name is the layer.
+  if (layer.module.empty() && version.major < 3 && catalogued_layer(layer.class_name)) layer.module = "keras.layers";
   layer.registered_name = word(object, "registered_name");
   layer.name = word(object, "name");
   if (layer.name.empty() && layer.config) layer.name = word(layer.config->is_object() ? *layer.config : object, "name");

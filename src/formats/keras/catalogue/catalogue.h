@@ -105,6 +105,7 @@ std::span<const CatalogueRow> wrapper_operators();
 std::span<const CatalogueRow> attention_operators();
 std::span<const CatalogueRow> reduction_operators();
 std::span<const CatalogueRow> elementwise_operators();
+std::span<const CatalogueRow> merge_operators();
 std::span<const CatalogueRow> reshape_operators();
 std::span<const CatalogueRow> slice_concat_operators();
 std::span<const CatalogueRow> resize_operators();

@@ -1,8 +1,7 @@
-// Sums and products of two tensors, merges of several, plain numbers, and what acts in training alone. Source:
-// keras/src/ops/numpy.py, layers/merging, layers/regularization of Keras 3.15.
+// Sums and products of two tensors, plain numbers, and what acts in training alone. Source: keras/src/ops/numpy.py,
+// layers/regularization of Keras 3.15.
 #include "base/whole_tensor.h"
 #include "formats/keras/catalogue/write.h"
-#include "formats/keras/merge_modes.h"
 #include "formats/keras/operation.h"
 #include "formats/whole_arithmetic.h"
 #include "ops/expect.h"
@@ -133,54 +132,6 @@ Values cast(Use& use) {
   return use.call.failed() ? Values{} : use.add(Cast{*to}, {x});
 }
 
-// Keras puts axes behind the batch of those inputs that have fewer.
-Values aligned(Call& call) {
-  Size most = 0;
-  for (const ValueId v : call.inputs) most = std::max(most, call.rank(v));
-  Values all;
-  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-    const Size missing = most - call.rank(call.inputs[i]);
-    Sizes axes;
-    for (Size k = 0; k < missing; ++k) axes.push_back(1 + k);
-    all.push_back(missing == 0 ? call.inputs[i]
-                               : call.add(Unsqueeze{axes}, {call.inputs[i]}, "aligned_" + std::to_string(i)));
-  }
-  return all;
-}
-
-ValueId folded(Call& call, BinaryFunction function, std::string_view last_step) {
-  if (call.inputs.size() < 2) {
-    call.refuse(Fault::Format, "merges " + std::to_string(call.inputs.size()) + " inputs, expected at least 2");
-    return {};
-  }
-  const Values all = aligned(call);
-  ValueId sum = all.front();
-  for (std::size_t i = 1; i < all.size(); ++i)
-    sum = call.add(Binary{function}, {sum, all[i]},
-                   i + 1 == all.size() ? std::string(last_step) : "part_" + std::to_string(i));
-  return sum;
-}
-
-template <BinaryFunction function>
-Values merge(Use& use) {
-  return {folded(use.call, function, "")};
-}
-
-Values subtract(Use& use) {
-  Call& call = use.call;
-  if (call.inputs.size() != 2)
-    call.refuse(Fault::Format, "subtracts " + std::to_string(call.inputs.size()) + " inputs, expected 2");
-  return {folded(call, BinaryFunction::Subtract, "")};
-}
-
-Values average(Use& use) {
-  Call& call = use.call;
-  const ValueId sum = folded(call, BinaryFunction::Add, "sum");
-  // Keras divides; multiplying by 1/3 would round differently.
-  return {
-      call.add(Binary{BinaryFunction::Divide}, {sum, call.scalar("count", static_cast<float>(call.inputs.size()))})};
-}
-
 // The state of the random generator goes unread.
 template <Noise noise>
 Values drop(Use& use) {
@@ -230,22 +181,6 @@ Values identity(Use& use) {
   return use.add(Identity{}, {use.kind == Use::Kind::Layer ? use.call.x() : use.operand("x")});
 }
 
-// Keras 1: one layer with a word for what it does.
-Values old_merge(Use& use) {
-  Call& call = use.call;
-  call.attrs.ignore({"mode_type", "output_shape", "output_shape_type", "output_mask", "output_mask_type", "arguments",
-                     "layers", "node_indices", "tensor_indices", "dot_axes"});
-  const std::string mode = use.word("mode");
-  const Size concat_axis = use.whole("concat_axis");
-  const std::string_view merging = merging_class(mode);
-  if (merging == "Concatenate" && !call.inputs.empty())
-    return use.add(Concat{call.axis(concat_axis, call.rank(call.inputs.front()))}, call.inputs);
-  if (const CatalogueRow* row = catalogued("layers", merging); row && merging != "Dot")
-    return read_catalogued({call, *row, use.kind});
-  call.refuse(Fault::Unsupported, "merges by '" + mode + "', which this version does not carry");
-  return {};
-}
-
 constexpr std::string_view two = "x1 x2";
 template <BinaryFunction F>
 constexpr CatalogueRow two_numbers(std::string_view names) {
@@ -277,13 +212,6 @@ constexpr std::array rows_of_elementwise{
     CatalogueRow{"numpy.FloorDivide", two, floor_divide, {}, BinaryFunction::FloorDivide},
     CatalogueRow{"numpy.Where", "condition x1 x2", where},
     CatalogueRow{"core.Cast", "x dtype", cast},
-    CatalogueRow{"layers.Add", "", merge<BinaryFunction::Add>},
-    CatalogueRow{"layers.Multiply", "", merge<BinaryFunction::Multiply>},
-    CatalogueRow{"layers.Maximum", "", merge<BinaryFunction::Maximum>},
-    CatalogueRow{"layers.Minimum", "", merge<BinaryFunction::Minimum>},
-    CatalogueRow{"layers.Subtract", "", subtract},
-    CatalogueRow{"layers.Average", "", average},
-    CatalogueRow{"saved.Merge", "mode=sum concat_axis=-1", old_merge},
     CatalogueRow{"layers.Dropout", "rate|p=0 noise_shape= seed=", drop<Noise::Dropout>},
     CatalogueRow{"layers.SpatialDropout1D", "rate|p=0 seed=", drop<Noise::SpatialDropout>},
     CatalogueRow{"layers.SpatialDropout2D layers.SpatialDropout3D",

@@ -2,6 +2,8 @@
 #include "base/whole_tensor.h"
 #include "formats/keras/catalogue/write.h"
 #include "formats/keras/operation.h"
+#include "graph/filled_like.h"
+#include "ops/expect.h"
 
 #include <algorithm>
 #include <array>
@@ -248,30 +250,20 @@ template <int number>
 Values filled_like(Use& use) {
   Call& call = use.call;
   const ValueId x = use.operand("x");
-  const Json* argument = use.option("dtype");
-  const Size rank = call.rank(x);
-  const std::string word = argument && argument->is_string() ? argument->get<std::string>()
-                           : call.failed()                   ? ""
-                                                             : std::string(convoy::name_of(call.type(x).dtype));
-  std::optional<DType> wanted;
-  for (const DType dtype : {DType::F32, DType::I32, DType::I64})
-    if (word == convoy::name_of(dtype)) wanted = dtype;
-  if (!wanted) call.refuse(Fault::Unsupported, "fills with numbers of type '" + word + "'");
+  const auto said = use.element_type("dtype");
   if (call.failed()) return {};
-  Shape missing = call.type(x).shape;
-  const auto left = std::ranges::count_if(missing, [](Dim n) { return n != Dim(1); });
-  const Sizes one(static_cast<std::size_t>(rank), 1);
-  ValueId y = call.literal("number", *wanted == DType::F32 ? Tensor::of(one, std::vector<float>{number})
-                                                           : whole_tensor(*wanted, one, {number}));
-  if (left == 0) return use.add(Identity{}, {y});
+  const Shape shape = call.type(x).shape;
+  const Sizes one(static_cast<std::size_t>(call.rank(x)), 1);
+  const DType dtype = said.value_or(call.type(x).dtype);
+  const ValueId start =
+      call.literal("number", is_floating(dtype) ? Tensor::of(one, std::vector<float>{number}).converted(dtype)
+                                                : whole_tensor(dtype, one, {number}));
+  const auto left = std::ranges::count_if(shape, [](Dim n) { return n != Dim(1); });
+  if (left == 0) return use.add(Identity{}, {start});
   Size done = 0;
-  for (Size axis = 0; axis < rank; ++axis) {
-    const Dim n = call.dim(x, axis);
-    if (n == Dim(1)) continue;
-    const std::string step = ++done < left ? "along_" + std::to_string(axis) : "";
-    y = n.known() ? call.add(Tile{axis, *n}, {y}, step) : call.add(ExpandLike{axis, axis}, {y, x}, step);
-  }
-  return {y};
+  return {convoy::filled_like(shape, start, x, [&](Op op, Values in) {
+    return call.add(std::move(op), std::move(in), ++done < left ? "along_" + std::to_string(done) : "");
+  })};
 }
 
 Values take_along(Use& use) {

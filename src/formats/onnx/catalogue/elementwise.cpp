@@ -3,6 +3,7 @@
 #include "formats/onnx/types.h"
 #include "formats/onnx/write/sink.h"
 #include "formats/whole_arithmetic.h"
+#include "graph/filled_like.h"
 #include "ops/expect.h"
 
 #include <algorithm>
@@ -76,7 +77,10 @@ std::vector<ValueId> dropout(FunctionCall& call) {
   const ValueId y = call.add(Dropout{Noise::Dropout, ratio, 1}, {x});
   if (call.results == 1) return {y};
   if (call.opset < 10) call.refuse(Fault::Unsupported, "is asked for its mask as well");
-  return {y, call.add(Cast{DType::Bool}, {call.add(Affine{0, 1}, {x})})};  // all of it is kept
+  const ValueId yes = call.make_constant(
+      "kept", whole_tensor(DType::Bool, Sizes(static_cast<std::size_t>(call.rank(x)), 1), {1}));  // all of it
+  return {y, filled_like(call.shape(x), yes, x,
+                         [&](Op op, std::vector<ValueId> in) { return call.add(std::move(op), std::move(in)); })};
 }
 
 std::vector<ValueId> cast(FunctionCall& call) {

@@ -4,6 +4,7 @@
 #include "formats/torch/catalogue/arithmetic.h"
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
+#include "graph/filled_like.h"
 
 #include "ops/expect.h"
 
@@ -89,13 +90,14 @@ Results full(FunctionCall& call) {
 Results filled_like(FunctionCall& call, double value) {
   const ValueId x = call.tensor("input");
   ignore_placement(call);
-  const std::string own(name_of(call.type(x).dtype)), wanted = call.attrs.word("dtype", own);
+  const std::string own(name_of(call.type(x).dtype));
   if (const auto sizes = sizes_of(call.shape(x));
       sizes && !call.failed() && checked_count(*sizes).value_or(most_numbers + 1) <= most_numbers)
     return made(call, *sizes, std::vector<double>(static_cast<std::size_t>(*checked_count(*sizes)), value), own);
-  if (own != "float32" || wanted != own)
-    call.refuse(Fault::Unsupported, "as many numbers of type '" + wanted + "' as a free size says");
-  return {call.add(Affine{0, value}, {x})};
+  const Results one = made(call, Sizes(static_cast<std::size_t>(call.rank(x)), 1), {value}, own);
+  if (call.failed() || one.empty()) return {};
+  return {filled_like(call.shape(x), one[0], x,
+                      [&](Op op, std::vector<ValueId> in) { return call.add(std::move(op), std::move(in)); })};
 }
 Results zeros_like(FunctionCall& call) { return filled_like(call, 0); }
 Results ones_like(FunctionCall& call) { return filled_like(call, 1); }

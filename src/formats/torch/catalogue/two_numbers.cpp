@@ -447,12 +447,6 @@ std::string factor(double value) {
 
 Status write_affine(const Affine& op, Call& c) {
   Expression x = c.follow(0);
-  if (op.scale == 0) {  // only the shape of x counts
-    const std::string filled = op.offset == 1 ? "torch.ones_like(" + x.text + ")"
-                                              : fmt::format("torch.full_like({}, {})", x.text, number(op.offset));
-    c.result({filled, Binds::Atom, x.calls + 1, false, {}});
-    return {};
-  }
   if (op.scale != 1) x = {bound(x, Binds::Product) + " * " + factor(op.scale), Binds::Product, x.calls + 1, false, {}};
   if (op.offset != 0)
     x = {bound(x, Binds::Sum) + (op.offset < 0 ? " - " : " + ") + number(std::abs(op.offset)),
