@@ -12,7 +12,7 @@ QUANTISED = [] if CORPUS is None else sorted(
     f.parent.name for f in CORPUS.glob("*/case.json") if json.loads(f.read_text()).get("group") == "quant"
 )
 RANGES = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767)}
-CODES = {"float32": 0, "int32": 2, "uint8": 3, "int64": 4, "int16": 7, "int8": 9, "int4": 17}
+CODES = {"float32": 0, "int32": 2, "uint8": 3, "int64": 4, "bool": 6, "int16": 7, "int8": 9, "int4": 17}
 
 
 @dataclass
@@ -245,6 +245,153 @@ def test_one_operator(op, dtype, tmp_path):
         assert got[0].dtype == want[0].dtype
         steps = 1 if op == "SUM" and not reference else 0
         np.testing.assert_allclose(got[0].astype(float), want[0].astype(float), 0, steps, err_msg=f"{op} {dtype} seed {seed}")
+
+
+def compared(path, op: str, options: dict, inputs: list, outputs: list, numbers: list) -> None:
+    """Bit for bit as the reference kernels answer; skipped where the interpreter has none for the types."""
+    written(path, op, options, inputs, outputs)
+    names = [f"t{i}" for i, t in enumerate(inputs) if t.numbers is None]
+    try:
+        want = answers(path, numbers)
+    except (RuntimeError, ValueError) as refused:
+        pytest.skip(f"the interpreter has no such kernel: {str(refused).splitlines()[0][:90]}")
+    got = ours(path, path.parent, names, numbers, len(outputs))
+    for a, b in zip(got, want, strict=True):
+        assert a.dtype == b.dtype
+        np.testing.assert_array_equal(a, b, err_msg=f"{op} {[(t.dtype, t.scale, t.zero) for t in [*inputs, *outputs]]}")
+
+
+FUNCTIONS = {"ABS": "AbsOptions", "EXP": "ExpOptions", "LOG": None, "SQRT": None, "RSQRT": None, "GELU": "GeluOptions",
+             "LOGISTIC": None, "TANH": None, "LEAKY_RELU": "LeakyReluOptions", "RELU": None, "RELU6": None}  # fmt: skip
+
+
+@pytest.mark.parametrize("op", FUNCTIONS)
+@pytest.mark.parametrize("dtype", RANGES)
+def test_a_function_of_every_number(op, dtype, tmp_path):
+    least, most = RANGES[dtype]
+    for seed in range(6):
+        draw = np.random.default_rng([seed, *op.encode(), *dtype.encode()])
+        x = activation(draw, dtype, (most - least + 1,), float(draw.uniform(0.3, 12)) / (most - least))
+        y = activation(draw, dtype, x.shape, float(draw.uniform(0.3, 12)) / (most - least))
+        if seed == 0:
+            y.scale, y.zero = x.scale, x.zero
+        if op in ("LOGISTIC", "TANH"):
+            unit = 32768 if dtype == "int16" else 256 if op == "LOGISTIC" else 128
+            y.scale, y.zero = 1 / unit, 0 if dtype == "int16" else least if op == "LOGISTIC" else (least + most + 1) // 2
+        numbers = np.arange(least, most + 1).astype(dtype)
+        if op in ("SQRT", "RSQRT"):
+            numbers = np.maximum(numbers, np.dtype(dtype).type(x.zero))  # the interpreter stops at a negative number
+        options = {"kind": FUNCTIONS[op]} if FUNCTIONS[op] else {}
+        options |= {"approximate": bool(seed % 2)} if op == "GELU" else {"alpha": 0.2} if op == "LEAKY_RELU" else {}
+        compared(tmp_path / "m.tflite", op, options, [x], [y], [numbers])
+
+
+COMPARISONS = {"EQUAL": "EqualOptions", "NOT_EQUAL": "NotEqualOptions", "LESS": "LessOptions", "LESS_EQUAL": "LessEqualOptions",
+               "GREATER": "GreaterOptions", "GREATER_EQUAL": "GreaterEqualOptions"}  # fmt: skip
+PAIRS = {"ADD": "AddOptions", "SUB": "SubOptions", "MUL": "MulOptions", "DIV": "DivOptions",
+         "SQUARED_DIFFERENCE": "SquaredDifferenceOptions", **COMPARISONS}  # fmt: skip
+
+
+@pytest.mark.parametrize("op", PAIRS)
+@pytest.mark.parametrize("dtype", RANGES)
+def test_a_function_of_every_pair(op, dtype, tmp_path):
+    """Of 16 bits of some pairs. The kernel that asks whether such numbers are equal leaves its answer unset."""
+    if dtype == "int16" and op in ("EQUAL", "NOT_EQUAL"):
+        pytest.skip("the interpreter has no such kernel")
+    least, most = RANGES[dtype]
+    for seed in range(4):
+        draw = np.random.default_rng([seed, *op.encode(), *dtype.encode()])
+        a, b = activation(draw, dtype, (256, 1)), activation(draw, dtype, (1, 256))
+        if seed == 0 or (dtype == "int16" and op in COMPARISONS):
+            b.scale, b.zero = a.scale, a.zero
+        numbers = [np.arange(least, most + 1).astype(dtype), np.arange(least, most + 1).astype(dtype)]
+        if dtype == "int16":
+            numbers = [whole(draw, dtype, (256,)), whole(draw, dtype, (256,))]
+            numbers[1][:64] = numbers[0][:64]
+        if op == "DIV":  # the interpreter stops at a stored 0, and at what stands for 0
+            refused = np.isin(numbers[1], [0, b.zero])
+            numbers[1][refused] = next(v for v in (1, 2, 3) if v != b.zero)
+        numbers = [numbers[0].reshape(256, 1), numbers[1].reshape(1, 256)]
+        if seed % 2:  # without stretching
+            numbers = [np.ascontiguousarray(x) for x in np.broadcast_arrays(*numbers)]
+            a.shape = b.shape = (256, 256)
+        y = activation(draw, dtype, (256, 256), float(draw.uniform(0.3, 20)) / (most - least))
+        if op in COMPARISONS:
+            y = Tensor("bool", (256, 256))
+        compared(tmp_path / "m.tflite", op, {"kind": PAIRS[op]}, [a, b], [y], numbers)
+
+
+@pytest.mark.parametrize("op, dtype, scales, why", [
+    ("LESS", "int16", (0.001, 0.002), "a comparison of 16-bit numbers of unlike scales"),
+    ("EQUAL", "int16", (0.001, 0.001), "whether 16-bit numbers are equal"),
+    ("GREATER", "int8", (1.0, 0.5), "a comparison of numbers whose scale is 1 or more"),
+])  # fmt: skip
+def test_a_comparison_that_the_interpreter_gets_wrong_is_refused(op, dtype, scales, why, tmp_path):
+    a, b = Tensor(dtype, (3,), scales[0]), Tensor(dtype, (3,), scales[1])
+    written(tmp_path / "m.tflite", op, {"kind": PAIRS[op]}, [a, b], [Tensor("bool", (3,))])
+    np.save(tmp_path / "x.npy", np.array([5, 1, 0], dtype))
+    given = [word for name in ("t0", "t1") for word in ("--input", f"{name}={tmp_path / 'x.npy'}")]
+    said = convoy("run", tmp_path / "m.tflite", *given, "-o", tmp_path / "y.npy", code=6).stderr
+    assert why in said
+
+
+@pytest.mark.parametrize("dtype", RANGES)
+def test_products_of_matrices(dtype, tmp_path):
+    """Not of an `adj_x` whose other factor is stretched over it: there the interpreter reads what lies behind."""
+    stretches = [((2, 3), (2, 3)), ((2, 3), (1, 3)), ((), ()), ((3,), (1,)), ((1,), (3,)), ((4, 1), (1, 3))]
+    for seed, (of_a, of_b) in enumerate(stretches):
+        draw = np.random.default_rng([seed, *dtype.encode()])
+        m, k, n = (int(v) for v in draw.integers(1, 50, 3))
+        adj_x, adj_y = bool(seed % 2) and len(of_b) > 1, bool(draw.integers(2))
+        a = activation(draw, dtype, (*of_a, k, m) if adj_x else (*of_a, m, k))
+        b = activation(draw, dtype, (*of_b, n, k) if adj_y else (*of_b, k, n), numbers=seed % 3 == 2)
+        spread = np.sqrt(k) * a.scale * b.scale * (RANGES[dtype][1] - RANGES[dtype][0]) * float(draw.uniform(0.1, 0.7))
+        y = activation(draw, dtype, (*np.broadcast_shapes(of_a, of_b), m, n), float(spread))
+        options = {"kind": "BatchMatMulOptions", "adjX": adj_x, "adjY": adj_y}
+        compared(tmp_path / "m.tflite", "BATCH_MATMUL", options, [a, b], [y],
+                 [whole(draw, dtype, t.shape) for t in (a, b) if t.numbers is None])
+
+
+@pytest.mark.parametrize("dtype", RANGES)
+def test_divided_by_the_length(dtype, tmp_path):
+    for seed in range(4):
+        draw = np.random.default_rng([seed, *dtype.encode()])
+        n = (1, 3, 17, 40)[seed]
+        x = activation(draw, dtype, (200, n))
+        numbers = whole(draw, dtype, x.shape)
+        numbers[:2] = x.zero
+        numbers[1, 0] = max(x.zero - 1, RANGES[dtype][0])
+        numbers[2:60] = np.clip(x.zero + draw.integers(-3, 4, (58, n)), *RANGES[dtype])
+        numbers[60], numbers[61] = RANGES[dtype]
+        y = Tensor(dtype, x.shape, 1 / 128, 128 if dtype == "uint8" else 0)
+        compared(tmp_path / "m.tflite", "L2_NORMALIZATION", {"kind": "L2NormOptions"}, [x], [y], [numbers])
+
+
+@pytest.mark.parametrize("dtype", RANGES)
+def test_numbers_that_are_chosen(dtype, tmp_path):
+    draw = np.random.default_rng(list(dtype.encode()))
+    a = activation(draw, dtype, (4, 5, 6))
+    y, b = Tensor(dtype, (4, 5, 6), a.scale, a.zero), Tensor(dtype, (1, 5, 6), a.scale, a.zero)
+    choice = Tensor("bool", (4, 1, 6))
+    numbers = [draw.integers(0, 2, choice.shape).astype(bool), whole(draw, dtype, a.shape), whole(draw, dtype, b.shape)]
+    compared(tmp_path / "m.tflite", "SELECT_V2", {"kind": "SelectV2Options"}, [choice, a, b], [y], numbers)
+    x = activation(draw, dtype, (5, 30))
+    numbers = whole(draw, dtype, x.shape)
+    numbers[:, ::3] = RANGES[dtype][1] - 1  # the first of equal ones is told
+    count = Tensor("int32", (), numbers=np.array(4))
+    best = [Tensor(dtype, (5, 4), x.scale, x.zero), Tensor("int32", (5, 4))]
+    compared(tmp_path / "m.tflite", "TOPK_V2", {"kind": "TopKV2Options"}, [x, count], best, [numbers])
+
+
+@pytest.mark.parametrize("op", ["SQRT", "RSQRT"])
+def test_a_root_of_a_negative_number_is_refused(op, tmp_path):
+    x, y = Tensor("int8", (3,), 0.1, 1), Tensor("int8", (3,), 0.1, 0)
+    written(tmp_path / "m.tflite", op, {}, [x], [y])
+    np.save(tmp_path / "x.npy", np.array([5, 1, 0], "int8"))
+    with pytest.raises(RuntimeError, match="only defined for"):
+        answers(tmp_path / "m.tflite", [np.array([5, 1, 0], "int8")])
+    said = convoy("run", tmp_path / "m.tflite", "--input", f"t0={tmp_path / 'x.npy'}", "-o", tmp_path / "y.npy", code=2).stderr
+    assert "root of a negative number, at which TFLite's interpreter stops" in said
 
 
 @pytest.mark.parametrize("op", ["FULLY_CONNECTED", "CONV_2D"])

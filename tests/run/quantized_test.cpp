@@ -66,10 +66,11 @@ Numbers answer(Op op, const Steps& in, const Tensor& numbers, const std::optiona
   EXPECT_TRUE(y) << y.error().what;
   return y ? y->integers() : Numbers{};
 }
-Numbers of_two(Op op) {
+Numbers of_two(Op op, const std::optional<Steps>& out = Steps{0.06F, 11},
+               const std::vector<std::int8_t>& other = backwards) {
   OneNode node;
-  const ValueId a = node.input({0.05F, 3}, bytes({1, 7}, x)), b = node.input({0.02F, -7}, bytes({1, 7}, backwards));
-  const auto y = node.run(std::move(op), {a, b}, Steps{0.06F, 11});
+  const ValueId a = node.input({0.05F, 3}, bytes({1, 7}, x)), b = node.input({0.02F, -7}, bytes({1, 7}, other));
+  const auto y = node.run(std::move(op), {a, b}, out);
   EXPECT_TRUE(y) << y.error().what;
   return y ? y->integers() : Numbers{};
 }
@@ -97,7 +98,48 @@ TEST(Quantized, FunctionsComeFromTablesAsTheInterpretersDo) {
             (Numbers{-100, -100, -105, -103, -82, 74, 127}));
 }
 
+TEST(Quantized, FunctionsOfSixteenBitsAreStraightPieces) {
+  const std::vector<std::int16_t> wide{-32768, -9000, -700, 0, 1234, 20000, 32767};
+  const std::vector<std::int16_t> lengths{32767, 9000, 700, 0, 1234, 20000, 32767};
+  const Steps in{0.0001F, 0, DType::I16};
+  EXPECT_EQ(answer(Unary{Function::Exp}, in, whole(DType::I16, {1, 7}, wide), Steps{0.0009F, 0, DType::I16}),
+            (Numbers{42, 451, 1036, 1111, 1257, 8210, 29429}));
+  EXPECT_EQ(answer(Unary{Function::Rsqrt}, in, whole(DType::I16, {1, 7}, lengths), Steps{0.0003F, 0, DType::I16}),
+            (Numbers{1841, 3514, 12626, 32767, 9496, 2357, 1841}));
+}
+
+TEST(Quantized, RootsLogarithmsAndMagnitudesAreTheInterpreters) {
+  const Tensor numbers = bytes({1, 7}, x);
+  EXPECT_EQ(answer(Unary{Function::Abs}, {0.05F, 3}, numbers, Steps{0.04F, -100}),
+            (Numbers{64, -21, -92, -96, -82, 9, 55}));
+  EXPECT_EQ(answer(Unary{Function::Log}, {0.05F, 3}, numbers, Steps{0.02F, 7}),
+            (Numbers{-128, -128, -128, -128, -11, 81, 98}));
+  EXPECT_EQ(answer(Unary{Function::Sqrt}, {0.05F, -128}, numbers, Steps{0.02F, -120}),
+            (Numbers{-120, -28, 5, 6, 14, 45, 58}));
+  EXPECT_EQ(answer(Unary{Function::Rsqrt}, {0.05F, -128}, numbers, Steps{0.02F, -120}),
+            (Numbers{127, -93, -100, -100, -101, -105, -106}));
+  EXPECT_EQ(answer(Unary{Function::Gelu}, {0.04F, 3}, numbers, Steps{0.03F, -90}),
+            (Numbers{-90, -90, -93, -92, -77, 26, 75}));
+  EXPECT_EQ(answer(LengthNorm{{1}}, {0.05F, 3}, numbers, Steps{1 / 128.F, 0}), (Numbers{-80, -38, -4, -2, 9, 53, 75}));
+}
+
+TEST(Quantized, MatricesAreMultipliedInWholeNumbers) {
+  OneNode node;
+  const ValueId a = node.input({0.05F, 3}, bytes({2, 3}, {-128, -60, -3, 0, 17, 90}));
+  const ValueId b = node.input({0.02F, -7}, bytes({3, 2}, {127, 90, 17, 1, -3, -60}));
+  const auto y = node.run(MatMul{}, {a, b}, Steps{0.3F, 11});
+  ASSERT_TRUE(y) << y.error().what;
+  EXPECT_EQ(y->integers(), (Numbers{-53, -32, 12, -5}));
+}
+
+TEST(Quantized, ComparisonsAreOfRealNumbers) {
+  EXPECT_EQ(of_two(Binary{BinaryFunction::Greater}, std::nullopt), (Numbers{0, 0, 0, 0, 1, 1, 1}));
+  EXPECT_EQ(of_two(Binary{BinaryFunction::LessOrEqual}, std::nullopt), (Numbers{1, 1, 1, 1, 0, 0, 0}));
+}
+
 TEST(Quantized, ArithmeticRoundsAtEachFactor) {
+  EXPECT_EQ(of_two(Binary{BinaryFunction::Divide}, Steps{0.1F, 11}, {127, 90, 17, 1, -3, -60, -128}),
+            (Numbers{-13, -5, 5, 2, 98, -30, -15}));
   EXPECT_EQ(of_two(Binary{BinaryFunction::Add}), (Numbers{-54, -9, 14, 11, 24, 66, 74}));
   EXPECT_EQ(of_two(Binary{BinaryFunction::Multiply}), (Numbers{-128, -91, 9, 11, 12, -66, -128}));
 }
@@ -151,7 +193,7 @@ TEST(Quantized, APadIsZeroInRealNumbers) {
 TEST(Quantized, WhatHasNoKernelIsRefusedByName) {
   OneNode node;
   const ValueId in = node.input({0.5F, 3}, bytes({3}, {-1, 3, 8}));
-  const auto y = node.run(Unary{Function::Exp}, {in}, Steps{});
+  const auto y = node.run(Unary{Function::Sin}, {in}, Steps{});
   ASSERT_FALSE(y);
   EXPECT_EQ(y.error().fault, Fault::Unsupported);
   EXPECT_NE(y.error().what.find("--dequantize"), std::string::npos) << y.error().what;

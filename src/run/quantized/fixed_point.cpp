@@ -66,8 +66,9 @@ std::int16_t high_product(std::int16_t a, std::int16_t b) {
 }
 
 std::int32_t divided_by_power(std::int32_t x, int exponent) {
-  const std::int64_t mask = (std::int64_t{1} << exponent) - 1, rest = x & mask, half = (mask >> 1) + (x < 0);
-  return static_cast<std::int32_t>((std::int64_t{x} >> exponent) + (rest > half));
+  const auto mask = static_cast<std::int32_t>((std::uint64_t{1} << (exponent & 63)) - 1);
+  const std::int32_t rest = x & mask, half = (mask >> 1) + (x < 0);
+  return (x >> (exponent & 31)) + (rest > half);
 }
 
 std::int32_t scaled(std::int32_t x, Multiplier by) {
@@ -90,6 +91,25 @@ std::int32_t scaled_once(std::int64_t x, Multiplier by) {
   const auto product = static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(std::int64_t{by.significand}) +
                        (std::uint64_t{1} << (shift - 1));
   return static_cast<std::int32_t>(static_cast<std::int64_t>(product) >> shift);
+}
+
+// Five steps of Newton's in Q3.28 over the input brought to 1/4 .. 1 by powers of 4, and the root of 2 behind them.
+Multiplier inverse_root(std::int32_t x) {
+  if (x <= 1) return {most, 0};
+  int shift = 11;
+  for (; x >= 1 << 29; x /= 4) ++shift;
+  const int pairs = (std::countl_zero(static_cast<std::uint32_t>(x)) - 1) / 2 - 1;
+  shift -= pairs;
+  const std::int32_t half = divided_by_power((x << (2 * pairs)) >> 1, 1);
+  constexpr std::int32_t three_halves = (1 << 28) + (1 << 27), root_of_half = 1518500250;
+  std::int32_t guess = 1 << 28;
+  for (int i = 0; i < 5; ++i) {
+    const std::int32_t cube = saturated_power(high_product(high_product(guess, guess), guess), 6);
+    guess = saturated_power(high_product(three_halves, guess) - high_product(half, cube), 3);
+  }
+  std::int32_t significand = high_product(guess, root_of_half);
+  if (shift < 0) significand <<= -shift, shift = 0;
+  return {significand, -shift};
 }
 
 std::int32_t exponential(std::int32_t x) {

@@ -22,8 +22,12 @@ std::int32_t scaled_once(std::int64_t x, Multiplier by);
 // The upper half of twice the product, rounded to nearest.
 std::int32_t high_product(std::int32_t a, std::int32_t b);
 std::int16_t high_product(std::int16_t a, std::int16_t b);
-// x / 2^exponent, rounded to nearest, ties away from zero.
+// x / 2^exponent, rounded to nearest, ties away from zero. Of exponents beyond 31, which the kernels leave undefined, what a
+// processor of x86 makes of the same steps.
 std::int32_t divided_by_power(std::int32_t x, int exponent);
+
+// 1 / sqrt(x), of 1 and less as near to 1 as the significand is.
+Multiplier inverse_root(std::int32_t x);
 
 // exp(x) in Q0.31 for x <= 0 in Q5.26.
 std::int32_t exponential(std::int32_t x);

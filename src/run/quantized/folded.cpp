@@ -1,4 +1,4 @@
-// Averages, sums and means of whole numbers, and resizing.
+// Averages, sums, means and lengths of whole numbers, and resizing.
 #include "run/quantized/numbers.h"
 
 #include <bit>
@@ -66,6 +66,28 @@ Results run(const Reduce& op, const QuantizedCall& call) {
   for (const double sum : sums->front().doubles())
     y.push_back(scaled(static_cast<std::int32_t>(static_cast<std::int64_t>(sum)), by));
   return one_result(held_steps(call.result_shape(), y, call.output()));
+}
+
+// Whatever the scale of the input, the result is in steps of 1/128.
+Results run(const LengthNorm& op, const QuantizedCall& call) {
+  if (!call.in[0].quantization || !call.out[0] || call.input().dtype != call.output().dtype ||
+      !is_byte(call.input().dtype) || call.input().per_axis() || op.p != 2 ||
+      op.axes != Sizes{static_cast<Size>(call.shape().size()) - 1})
+    return no_kernel("this length");
+  const bool is_signed = call.input().dtype == DType::I8;
+  if (call.output().scales.front() != 0x1p-7F || zero_of(call.output()) != (is_signed ? 0 : 128))
+    return no_kernel("a division by the length to another scale than 1/128");
+  auto steps = steps_of(call.in[0]);
+  const auto length = static_cast<std::size_t>(call.shape().back());
+  for (std::size_t at = 0; at + length <= steps.size() && length > 0; at += length) {
+    const std::span<std::int32_t> row(steps.data() + at, length);
+    std::uint32_t squares = 0;
+    for (const std::int32_t x : row) squares += static_cast<std::uint32_t>(x * x);
+    Multiplier by = inverse_root(static_cast<std::int32_t>(squares));
+    if (is_signed) by.shift += 7;
+    for (std::int32_t& x : row) x = scaled(is_signed ? x : 128 * x, by);
+  }
+  return one_result(held_steps(call.result_shape(), steps, call.output()));
 }
 
 namespace {

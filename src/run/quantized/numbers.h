@@ -52,6 +52,8 @@ std::vector<Size> spread_cells(const Sizes& of, const Sizes& shape);
 Results run(const Conv& op, const QuantizedCall& call);
 Results run(const ConvTranspose& op, const QuantizedCall& call);
 Results run(const Linear& op, const QuantizedCall& call);
+Results run(const MatMul& op, const QuantizedCall& call);
+Results run(const LengthNorm& op, const QuantizedCall& call);
 Results run(const AveragePool& op, const QuantizedCall& call);
 Results run(const Reduce& op, const QuantizedCall& call);
 Results run(const Resize& op, const QuantizedCall& call);

@@ -1,6 +1,7 @@
-// Sums, differences and products of two, joining, and numbers in other steps.
+// Arithmetic and comparisons of two, joining, and numbers in other steps.
 #include "run/quantized/numbers.h"
 
+#include <bit>
 #include <cmath>
 
 namespace convoy::quantized {
@@ -21,7 +22,25 @@ Operands operands(const QuantizedCall& call) {
           spread_cells(call.shape(1), shape)};
 }
 
-// Both are brought to twice the larger scale, with as many bits more as 32 have room for.
+// Twice the larger scale, to which both are brought with as many bits more as 32 have room for.
+double shared_unit(const QuantizedCall& call) { return 2 * std::max(scale_of(call.input(0)), scale_of(call.input(1))); }
+
+// What is between both and the result, in steps of the shared unit over 2^more.
+std::vector<std::int32_t> fine_sum(const QuantizedCall& call, std::int32_t sign, int more) {
+  const double unit = shared_unit(call);
+  const Multiplier by_a = multiplier_of(scale_of(call.input(0)) / unit),
+                   by_b = multiplier_of(scale_of(call.input(1)) / unit);
+  const Operands of = operands(call);
+  std::vector<std::int32_t> result;
+  result.reserve(of.a_cells.size());
+  for (std::size_t i = 0; i < of.a_cells.size(); ++i) {
+    const std::int32_t left = scaled(of.a[static_cast<std::size_t>(of.a_cells[i])] * (1 << more), by_a);
+    const std::int32_t right = scaled(of.b[static_cast<std::size_t>(of.b_cells[i])] * (1 << more), by_b);
+    result.push_back(left + sign * right);
+  }
+  return result;
+}
+
 Results sum(const QuantizedCall& call, std::int32_t sign) {
   const Quantization &a = call.input(0), &b = call.input(1), &y = call.output();
   const bool wide = y.dtype == DType::I16;
@@ -29,18 +48,18 @@ Results sum(const QuantizedCall& call, std::int32_t sign) {
       is_power_of_two(y.scales.front()))
     return no_kernel("a sum of 16-bit numbers whose scales are powers of two");
   const int more = wide ? 15 : 20;
-  const double unit = 2 * std::max(scale_of(a), scale_of(b));
-  const Multiplier by_a = multiplier_of(scale_of(a) / unit), by_b = multiplier_of(scale_of(b) / unit);
-  const Multiplier back = multiplier_of(unit / (std::ldexp(1.0, more) * scale_of(y)));
-  const Operands of = operands(call);
-  std::vector<std::int32_t> result;
-  result.reserve(of.a_cells.size());
-  for (std::size_t i = 0; i < of.a_cells.size(); ++i) {
-    const std::int32_t left = scaled(of.a[static_cast<std::size_t>(of.a_cells[i])] * (1 << more), by_a);
-    const std::int32_t right = scaled(of.b[static_cast<std::size_t>(of.b_cells[i])] * (1 << more), by_b);
-    result.push_back(scaled(left + sign * right, back));
-  }
+  const Multiplier back = multiplier_of(shared_unit(call) / (std::ldexp(1.0, more) * scale_of(y)));
+  std::vector<std::int32_t> result = fine_sum(call, sign, more);
+  for (std::int32_t& step : result) step = scaled(step, back);
   return one_result(held_steps(call.result_shape(), result, y));
+}
+
+// A difference that is squared next: in 32 bits, with 7 bits more so that the square has room.
+Results fine_difference(const QuantizedCall& call) {
+  constexpr int more = 7;
+  if (scale_of(call.output()) != std::ldexp(shared_unit(call), -more) || zero_of(call.output()) != 0)
+    return no_kernel("a difference in 32 bits to another scale");
+  return one_result(held_steps(call.result_shape(), fine_sum(call, -1, more), call.output()));
 }
 
 Results product(const QuantizedCall& call) {
@@ -55,22 +74,69 @@ Results product(const QuantizedCall& call) {
   return one_result(held_steps(call.result_shape(), result, call.output()));
 }
 
-bool is_alike(const QuantizedCall& call) {
-  return call.in[0].quantization && call.in[1].quantization && call.out[0] &&
-         call.input(0).dtype == call.output().dtype && call.input(1).dtype == call.output().dtype &&
-         (is_byte(call.output().dtype) || call.output().dtype == DType::I16) && !call.input(0).per_axis() &&
+// A reciprocal in 31 bits, and the quotient with all the bits that are left.
+Results quotient(const QuantizedCall& call) {
+  const float scales = call.input(0).scales.front() / (call.input(1).scales.front() * call.output().scales.front());
+  const Multiplier by = multiplier_of(static_cast<double>(scales));
+  const Operands of = operands(call);
+  std::vector<std::int32_t> result;
+  result.reserve(of.a_cells.size());
+  for (std::size_t i = 0; i < of.a_cells.size(); ++i) {
+    const std::int32_t a = of.a[static_cast<std::size_t>(of.a_cells[i])],
+                       b = of.b[static_cast<std::size_t>(of.b_cells[i])];
+    if (b == 0) return fail(Fault::Usage, "a quotient by 0, at which TFLite's interpreter stops");
+    const Reciprocal inverse = reciprocal(std::abs(b));
+    const std::int32_t signed_a = b < 0 ? -a : a;
+    const int headroom = std::countl_zero(static_cast<std::uint32_t>(signed_a ^ (signed_a >> 31))) - 1;
+    const auto high = static_cast<std::int32_t>(static_cast<std::uint32_t>(signed_a) << headroom);
+    const std::int32_t whole = high_product(high, inverse.number);
+    result.push_back(scaled(whole, {by.significand, by.shift - (inverse.exponent + 19) - headroom}));
+  }
+  return one_result(held_steps(call.result_shape(), result, call.output()));
+}
+
+bool are_of_one_type(const QuantizedCall& call) {
+  return call.in[0].quantization && call.in[1].quantization && call.input(0).dtype == call.input(1).dtype &&
+         (is_byte(call.input(0).dtype) || call.input(0).dtype == DType::I16) && !call.input(0).per_axis() &&
          !call.input(1).per_axis();
+}
+bool is_alike(const QuantizedCall& call) {
+  return are_of_one_type(call) && call.out[0] && call.input(0).dtype == call.output().dtype;
+}
+
+// Of bytes in steps of 1/256, of 16 bits as they are held.
+Results compared(const Binary& op, const QuantizedCall& call) {
+  if (!are_of_one_type(call)) return no_kernel("a comparison of unlike types");
+  const bool wide = call.input().dtype == DType::I16;
+  if (wide && (op.function == BinaryFunction::Equal || op.function == BinaryFunction::NotEqual))
+    return no_kernel("whether 16-bit numbers are equal");
+  if (wide && !same_steps(call.input(0), call.input(1)))
+    return no_kernel("a comparison of 16-bit numbers of unlike scales");
+  std::vector<Tensor> sides;
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (!wide && scale_of(call.input(i)) >= 1) return no_kernel("a comparison of numbers whose scale is 1 or more");
+    const Multiplier by = multiplier_of(scale_of(call.input(i)));
+    std::vector<double> numbers;
+    for (const std::int32_t x : steps_of(call.in[i])) numbers.push_back(wide ? x : scaled(x * 256, by));
+    sides.push_back(Tensor::of(call.shape(i), std::move(numbers)));
+  }
+  return call.plain(op, {sides.data(), sides.data() + 1});
 }
 
 }  // namespace
 
 Results run(const Binary& op, const QuantizedCall& call) {
   if (op.function == BinaryFunction::Maximum || op.function == BinaryFunction::Minimum) return chosen(op, call);
+  if (gives_truth(op.function)) return compared(op, call);
+  if (op.function == BinaryFunction::Subtract && are_of_one_type(call) && is_byte(call.input().dtype) && call.out[0] &&
+      call.output().dtype == DType::I32)
+    return fine_difference(call);
   if (!is_alike(call)) return no_kernel("arithmetic on unlike types");
   switch (op.function) {
     case BinaryFunction::Add: return sum(call, 1);
     case BinaryFunction::Subtract: return sum(call, -1);
     case BinaryFunction::Multiply: return product(call);
+    case BinaryFunction::Divide: return quotient(call);
     default: return no_kernel("this arithmetic");
   }
 }

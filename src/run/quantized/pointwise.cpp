@@ -5,14 +5,20 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <initializer_list>
+#include <numbers>
 
 namespace convoy::quantized {
 namespace {
 
-bool is_alike(const QuantizedCall& call, bool may_have_16_bits) {
+// The types that kernels take: TFLite's newer ones leave bytes without a sign out.
+using Types = std::initializer_list<DType>;
+constexpr Types bytes{DType::I8, DType::U8}, every_type{DType::I8, DType::U8, DType::I16},
+    signed_types{DType::I8, DType::I16};
+
+bool is_alike(const QuantizedCall& call, Types types) {
   return call.in[0].quantization && call.out[0] && call.input().dtype == call.output().dtype &&
-         !call.input().per_axis() &&
-         (is_byte(call.input().dtype) || (may_have_16_bits && call.input().dtype == DType::I16));
+         !call.input().per_axis() && std::ranges::find(types, call.input().dtype) != types.end();
 }
 
 template <class F>
@@ -27,7 +33,7 @@ std::int32_t step_of(double real, const Quantization& as) {
 }
 
 Results bounded(const QuantizedCall& call, double least, std::optional<double> most) {
-  if (!is_alike(call, true)) return no_kernel("an activation to another type");
+  if (!is_alike(call, every_type)) return no_kernel("an activation to another type");
   const float ratio = call.input().scales.front() / call.output().scales.front();
   const Multiplier by = multiplier_of(static_cast<double>(ratio));
   const Limits limits = limits_of(call.output().dtype);
@@ -39,7 +45,7 @@ Results bounded(const QuantizedCall& call, double least, std::optional<double> m
 // A table over all bytes, in float32 as it is made there.
 template <class F>
 Results by_table(const QuantizedCall& call, const F& function) {
-  if (!is_alike(call, false)) return no_kernel("a function of numbers of this type");
+  if (!is_alike(call, bytes)) return no_kernel("a function of numbers of this type");
   const Limits limits = limits_of(call.input().dtype);
   const float scale = call.input().scales.front(), inverse = 1 / call.output().scales.front();
   const std::int32_t zero = zero_of(call.input());
@@ -49,6 +55,110 @@ Results by_table(const QuantizedCall& call, const F& function) {
     table.push_back(static_cast<std::int32_t>(std::clamp(y, -1024.0F, 1024.0F)));
   }
   return each(call, [&](std::int32_t x) { return table[static_cast<std::size_t>(x + zero - limits.least)]; });
+}
+
+// A function over 16 bits in 512 straight pieces, each moved by half of what it misses in its middle; `unit` is 1 in the result.
+// All is computed in `Real`; where infinities meet, an entry is 0.
+template <class Real, class F>
+std::vector<std::int32_t> pieces(Real from, Real to, Real unit, const F& function) {
+  constexpr int count = 512;
+  const Real step = (to - from) / count;
+  const auto entry = [](Real y) {
+    return std::isnan(y) ? 0 : static_cast<std::int32_t>(std::clamp(y, Real{-32768}, Real{32767}));
+  };
+  std::vector<std::int32_t> table;
+  for (int i = 0; i < count; ++i) {
+    const auto place = static_cast<Real>(i);
+    const Real here = std::round(function(from + place * step) * unit),
+               next = function(from + (place + 1) * step) * unit;
+    const Real middle = std::round(function(from + place * step + step / 2) * unit);
+    const Real missed = std::round((std::round((next + here) / 2) - middle) / 2);
+    table.push_back(entry(here - missed));
+  }
+  table.push_back(entry(std::round(function(to) * unit)));
+  return table;
+}
+std::int32_t looked_up(std::int32_t x, const std::vector<std::int32_t>& table) {
+  const auto at = static_cast<std::size_t>(256 + (x >> 7));
+  const auto slope = static_cast<std::int16_t>(table[at + 1] - table[at]);
+  return static_cast<std::int16_t>(table[at] + ((slope * (x & 0x7f) + 64) >> 7));
+}
+
+// The real numbers that the least and the most whole one stand for.
+std::pair<float, float> ends_of(const Quantization& q) {
+  const auto real = [&](std::int32_t whole) { return q.scales.front() * static_cast<float>(whole - zero_of(q)); };
+  const Limits limits = limits_of(q.dtype);
+  return {real(limits.least), real(limits.most)};
+}
+
+// Of 16 bits in straight pieces from one end of the type to the other.
+template <class F>
+Results by_table_or_pieces(const QuantizedCall& call, const F& function) {
+  if (!is_alike(call, {DType::I16})) return by_table(call, function);
+  const auto [from, to] = ends_of(call.input());
+  const auto [least, most] = ends_of(call.output());
+  const auto table = pieces(from, to, 0x1p16F / (most - least), function);
+  return each(call, [&](std::int32_t x) { return looked_up(x, table); });
+}
+
+// Of a difference of bytes in 32 bits.
+Results square(const QuantizedCall& call) {
+  if (!call.in[0].quantization || call.input().dtype != DType::I32 || !call.out[0] || call.output().dtype != DType::I8)
+    return no_kernel("the square of numbers of this type");
+  const Multiplier by = multiplier_of(scale_of(call.input()) * scale_of(call.input()) / scale_of(call.output()));
+  return each(call, [&](std::int32_t x) {
+    const auto wide = static_cast<std::uint32_t>(x);
+    return scaled(static_cast<std::int32_t>(wide * wide), by);
+  });
+}
+
+// Of 0 and less the least number there is.
+Results logarithm(const QuantizedCall& call) {
+  if (!is_alike(call, signed_types)) return no_kernel("a logarithm of numbers of this type");
+  const float least = ends_of(call.output()).first;
+  return by_table_or_pieces(call, [&](float x) { return x > 0 ? std::log(x) : least; });
+}
+
+Results magnitude(const QuantizedCall& call) {
+  if (!is_alike(call, signed_types)) return no_kernel("a magnitude of numbers of this type");
+  const float ratio = call.input().scales.front() / call.output().scales.front();
+  const Multiplier by = multiplier_of(static_cast<double>(ratio));
+  return each(call, [&](std::int32_t x) { return scaled(std::abs(x), by); });
+}
+
+// The interpreter stops at a negative number, and cuts off what lies behind the point.
+Results square_root(const QuantizedCall& call) {
+  if (!is_alike(call, signed_types)) return no_kernel("a square root of numbers of this type");
+  const auto steps = steps_of(call.in[0]);
+  if (std::ranges::any_of(steps, [](std::int32_t x) { return x < 0; }))
+    return fail(Fault::Usage, "the square root of a negative number, at which TFLite's interpreter stops");
+  const float from = call.input().scales.front(), to = call.output().scales.front();
+  return each(call, [&](std::int32_t x) {
+    return static_cast<std::int32_t>(std::min(std::sqrt(from * static_cast<float>(x)) / to, 1e9F));
+  });
+}
+
+// Of 0 the largest number there is. Of bytes with 20 bits behind the point between both factors.
+Results inverse_square_root(const QuantizedCall& call) {
+  if (!is_alike(call, signed_types)) return no_kernel("an inverse square root of numbers of this type");
+  const auto steps = steps_of(call.in[0]);
+  if (std::ranges::any_of(steps, [](std::int32_t x) { return x < 0; }))
+    return fail(Fault::Usage, "the inverse square root of a negative number, at which TFLite's interpreter stops");
+  if (call.input().dtype == DType::I16) {
+    const float most = ends_of(call.output()).second;
+    return by_table_or_pieces(call, [&](float x) { return x > 0 ? 1 / std::sqrt(x) : most; });
+  }
+  const float root = std::sqrt(call.input().scales.front()) * call.output().scales.front();
+  Multiplier by = multiplier_of(1.0 / static_cast<double>(root));
+  constexpr int bits = 20;
+  by.shift -= bits;
+  const Limits limits = limits_of(call.output().dtype);
+  return each(call, [&](std::int32_t x) {
+    if (x == 0) return limits.most - limits.least;
+    Multiplier inverse = inverse_root(x);
+    inverse.shift += bits;
+    return scaled(scaled(std::int32_t{1}, inverse), by);
+  });
 }
 
 // sigmoid(i / 24) in Q0.16, moved by half of what the straight piece behind it misses in its middle.
@@ -112,7 +222,7 @@ std::int16_t shifted_left(std::int16_t x, int by) {
 
 // In 16 bits: the input at 128 times its scale, times a factor of 0 to 1 that is 1 where the input is 3.
 Results hard_swish(const QuantizedCall& call) {
-  if (!is_alike(call, false)) return no_kernel("a hard swish of numbers of this type");
+  if (!is_alike(call, bytes)) return no_kernel("a hard swish of numbers of this type");
   const float fine = (1.0F / 128.0F) * call.input().scales.front();
   int out_exponent = 0, bend_exponent = 0;
   const std::int16_t out = upper_half(static_cast<double>(fine / call.output().scales.front()), out_exponent);
@@ -137,7 +247,7 @@ Results hard_swish(const QuantizedCall& call) {
 Results run(const Relu& op, const QuantizedCall& call) {
   if (op.threshold != 0 || op.strict) return no_kernel("an activation with a threshold");
   if (op.negative_slope == 0) return bounded(call, 0, op.max_value);
-  if (op.max_value || !is_alike(call, true)) return no_kernel("this activation");
+  if (op.max_value || !is_alike(call, every_type)) return no_kernel("this activation");
   const float same = call.input().scales.front() / call.output().scales.front();
   const float sloped =
       call.input().scales.front() * static_cast<float>(op.negative_slope) / call.output().scales.front();
@@ -159,8 +269,7 @@ Results run(const Elu& op, const QuantizedCall& call) {
 }
 
 Results run(const Unary& op, const QuantizedCall& call) {
-  const bool wide =
-      call.in[0].quantization && call.out[0] && call.input().dtype == DType::I16 && call.output().dtype == DType::I16;
+  const bool wide = is_alike(call, {DType::I16});
   switch (op.function) {
     case Function::Sigmoid:
       if (wide) return by_sigmoid_table<false>(call);
@@ -169,32 +278,27 @@ Results run(const Unary& op, const QuantizedCall& call) {
       if (wide) return by_sigmoid_table<true>(call);
       return by_table(call, [](float x) { return std::tanh(x); });
     case Function::HardSwish: return hard_swish(call);
+    case Function::Exp:
+      if (!is_alike(call, signed_types)) return no_kernel("an exponential of numbers of this type");
+      return by_table_or_pieces(call, [](float x) { return std::exp(x); });
+    case Function::Log: return logarithm(call);
+    case Function::Gelu:
+      return by_table_or_pieces(call,
+                                [](float x) { return 0.5F * x * std::erfc(x * -std::numbers::sqrt2_v<float> / 2); });
+    case Function::GeluTanh:
+      return by_table_or_pieces(call, [](float x) {
+        constexpr auto slope = static_cast<float>(2 * std::numbers::inv_sqrtpi / std::numbers::sqrt2);
+        return 0.5F * x * (1 + std::tanh(slope * (x + 0.044715F * x * x * x)));
+      });
+    case Function::Square: return square(call);
+    case Function::Abs: return magnitude(call);
+    case Function::Sqrt: return square_root(call);
+    case Function::Rsqrt: return inverse_square_root(call);
     default: return no_kernel("this function");
   }
 }
 
 namespace {
-
-// A function over 16 bits in 512 straight pieces, each moved by half of what it misses in its middle.
-template <class F>
-std::vector<std::int32_t> pieces(double from, double to, const F& function) {
-  constexpr int count = 512;
-  const double step = (to - from) / count, unit = 65536.0 / 2.0;
-  std::vector<std::int32_t> table;
-  for (int i = 0; i < count; ++i) {
-    const double here = std::round(function(from + i * step) * unit), next = function(from + (i + 1) * step) * unit;
-    const double middle = std::round(function(from + i * step + step / 2) * unit);
-    const double missed = std::round((std::round((next + here) / 2) - middle) / 2);
-    table.push_back(static_cast<std::int32_t>(std::clamp(here - missed, -32768.0, 32767.0)));
-  }
-  table.push_back(static_cast<std::int32_t>(std::clamp(std::round(function(to) * unit), -32768.0, 32767.0)));
-  return table;
-}
-std::int32_t looked_up(std::int32_t x, const std::vector<std::int32_t>& table) {
-  const auto at = static_cast<std::size_t>(256 + (x >> 7));
-  const auto slope = static_cast<std::int16_t>(table[at + 1] - table[at]);
-  return static_cast<std::int16_t>(table[at] + ((slope * (x & 0x7f) + 64) >> 7));
-}
 
 void softmax_of_bytes(std::span<std::int32_t> row, Multiplier by, std::int32_t least_difference, const Limits& limits) {
   const std::int32_t largest = *std::ranges::max_element(row);
@@ -213,8 +317,8 @@ void softmax_of_bytes(std::span<std::int32_t> row, Multiplier by, std::int32_t l
 }
 
 void softmax_of_16_bits(std::span<std::int32_t> row, Multiplier by) {
-  static const auto exponentials = pieces(-10.0, 0, [](double x) { return std::exp(x); });
-  static const auto reciprocals = pieces(0, 1.0, [](double x) { return 1 / (1 + x); });
+  static const auto exponentials = pieces(-10.0, 0.0, 0x1p15, [](double x) { return std::exp(x); });
+  static const auto reciprocals = pieces(0.0, 1.0, 0x1p15, [](double x) { return 1 / (1 + x); });
   const std::int32_t largest = *std::ranges::max_element(row);
   std::int32_t sum = 0;
   for (std::int32_t& x : row) {
@@ -234,7 +338,7 @@ void softmax_of_16_bits(std::span<std::int32_t> row, Multiplier by) {
 }  // namespace
 
 Results run(const Softmax& op, const QuantizedCall& call) {
-  if (!is_alike(call, true) || op.logarithm || op.axes != Sizes{static_cast<Size>(call.shape().size()) - 1})
+  if (!is_alike(call, every_type) || op.logarithm || op.axes != Sizes{static_cast<Size>(call.shape().size()) - 1})
     return no_kernel("this softmax");
   const Limits limits = limits_of(call.output().dtype);
   const bool wide = call.output().dtype == DType::I16;

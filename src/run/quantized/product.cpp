@@ -1,4 +1,4 @@
-// Convolutions, transposed ones and dense layers over whole numbers: sums of products in 32 bits (64 where the inputs have 16),
+// Convolutions, transposed ones, dense layers and products of matrices over whole numbers: sums of products in 32 bits (64 where the inputs have 16),
 // scaled channel by channel; and over real inputs that meet whole weights, which are quantised on the way.
 #include "run/plain/windows.h"
 #include "run/quantized/numbers.h"
@@ -247,6 +247,31 @@ Results run(const Linear& op, const QuantizedCall& call) {
   if (!call.in[0].quantization) return hybrid(std::move(p), call, weights.inputs_have_zero_points, true);
   p.x = steps_of(call.in[0]);
   return one_result(whole_product(p, call, !weights.per_axis(), Rounds::Once));
+}
+
+// Sums of products are whole, and float64 holds them.
+Results run(const MatMul& op, const QuantizedCall& call) {
+  const auto fits = [&](const Quantization* q) {
+    return q && !q->per_axis() && (q->dtype == DType::I8 || q->dtype == DType::I16) && q->dtype == call.output().dtype;
+  };
+  if (!call.out[0] || !fits(call.in[0].quantization) || !fits(call.in[1].quantization))
+    return no_kernel("a product of matrices of these types");
+  std::vector<Tensor> sides;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto steps = steps_of(call.in[i]);
+    sides.push_back(Tensor::of(call.shape(i), std::vector<double>(steps.begin(), steps.end())));
+  }
+  auto sums = call.plain(op, {sides.data(), sides.data() + 1});
+  if (!sums) return sums;
+  const double scales = static_cast<double>(call.input(0).scales.front() * call.input(1).scales.front());
+  const Multiplier by = multiplier_of(scales / scale_of(call.output()));
+  const bool wide = call.output().dtype == DType::I16;
+  std::vector<std::int32_t> y;
+  for (const double sum : sums->front().doubles()) {
+    const auto whole = static_cast<std::int64_t>(sum);
+    y.push_back(wide ? scaled(whole, by) : scaled(static_cast<std::int32_t>(whole), by));
+  }
+  return one_result(held_steps(call.result_shape(), y, call.output()));
 }
 
 }  // namespace convoy::quantized

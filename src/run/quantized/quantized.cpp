@@ -97,7 +97,7 @@ namespace {
 template <class O>
 constexpr bool has_kernel = requires(const O& op, const QuantizedCall& call) { run(op, call); };
 template <class O>
-constexpr bool tells_places = O::traits.indices == Indices::FirstOutput;
+constexpr bool tells_places = O::traits.indices != Indices::None;
 
 }  // namespace
 

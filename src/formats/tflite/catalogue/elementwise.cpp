@@ -34,9 +34,14 @@ std::vector<ValueId> arithmetic_of(FunctionCall& call) {
   return {activated(call, call.add(Binary{whole ? BinaryFunction::TruncateDivide : function}, {a, b}))};
 }
 
+// Of whole numbers the kernel holds the difference in 32 bits, in steps of twice the larger scale over 128.
 std::vector<ValueId> squared_difference(FunctionCall& call) {
   const ValueId a = call.tensor("a"), b = call.tensor("b");
-  return {call.add(Unary{Function::Square}, {call.add(Binary{BinaryFunction::Subtract}, {a, b})})};
+  const ValueId difference = call.add(Binary{BinaryFunction::Subtract}, {a, b});
+  const Quantization *of_a = call.quantization(a), *of_b = call.quantization(b);
+  if (!call.failed() && of_a && of_b)
+    call.set_quantization(difference, {DType::I32, {std::max(of_a->scales.front(), of_b->scales.front()) / 64}, {0}});
+  return {call.add(Unary{Function::Square}, {difference})};
 }
 
 std::vector<ValueId> select(FunctionCall& call) {
