@@ -102,12 +102,18 @@ def small_nets():
         "silu": lambda x: x * tf.sigmoid(x),
         "upward": lambda x: tf.nn.relu(tf.nn.conv2d_transpose(x, up, [1, 14, 18, 4], 2, "SAME")),
         "squared": lambda x: tf.square(tf.nn.relu(tf.nn.depthwise_conv2d(x, depthwise, [1, 1, 1, 1], "SAME") + wide[:3])),
+        "norm": lambda x: (x - tf.reduce_mean(x, -1, keepdims=True)) * tf.math.rsqrt(tf.math.reduce_variance(x, -1, keepdims=True) + 0.1),
+        "attention": lambda x: tf.matmul(tf.nn.softmax(tf.matmul(x, tf.transpose(x, [0, 1, 3, 2]))), x),
+        "gelu": lambda x: tf.nn.gelu(tf.nn.conv2d(x, thin, 1, "SAME")),
+        "selu": tf.nn.selu,
+        "mish": lambda x: x * tf.tanh(tf.nn.softplus(x)),
+        "length": lambda x: tf.math.l2_normalize(tf.abs(x), -1),
         "padded": lambda x: tf.pad(tf.nn.relu(tf.nn.conv2d(x, thin, 1, "SAME") + wide[1:4]), [[0, 0], [1, 0], [0, 1], [0, 0]], constant_values=0.4),
     }  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", ["int8", "uint8", None])
-@pytest.mark.parametrize("name", ["pad", "gather", "silu", "upward", "squared", "padded"])
+@pytest.mark.parametrize("name", ["pad", "gather", "silu", "upward", "squared", "padded", "norm", "attention", "gelu", "selu", "mish", "length"])
 def test_a_small_quantised_file_is_written_as_it_was(name, kind, tmp_path):
     import tensorflow as tf
 

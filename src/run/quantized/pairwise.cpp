@@ -84,7 +84,7 @@ Results quotient(const QuantizedCall& call) {
   for (std::size_t i = 0; i < of.a_cells.size(); ++i) {
     const std::int32_t a = of.a[static_cast<std::size_t>(of.a_cells[i])],
                        b = of.b[static_cast<std::size_t>(of.b_cells[i])];
-    if (b == 0) return fail(Fault::Usage, "a quotient by 0, at which TFLite's interpreter stops");
+    if (b == 0) return fail(Fault::Usage, "a quotient by 0, which TFLite's kernel leaves undefined");
     const Reciprocal inverse = reciprocal(std::abs(b));
     const std::int32_t signed_a = b < 0 ? -a : a;
     const int headroom = std::countl_zero(static_cast<std::uint32_t>(signed_a ^ (signed_a >> 31))) - 1;

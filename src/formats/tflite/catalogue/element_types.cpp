@@ -67,6 +67,8 @@ constexpr std::array plain_types{
     PlainTypes{"SIN", of_fractions},
     PlainTypes{"COS", of_fractions},
     PlainTypes{"SIGN", of_fractions},
+    PlainTypes{"SQUARED_DIFFERENCE", of_int32},
+    PlainTypes{"L2_NORMALIZATION", of_fractions},
     PlainTypes{"MEAN", of_fractions},
     PlainTypes{"SUM", of_fractions},
     PlainTypes{"REDUCE_MAX", of_fractions},

@@ -27,6 +27,11 @@ constexpr std::array forms{
     IntegerForm{"GATHER", 2, Moves},
     IntegerForm{"RESIZE_NEAREST_NEIGHBOR", 2, Moves},
     IntegerForm{"MAX_POOL_2D", 2, Moves},
+    IntegerForm{"MAXIMUM", 2, Moves},
+    IntegerForm{"MINIMUM", 2, Moves},
+    IntegerForm{"REDUCE_MAX", 2, Moves},
+    IntegerForm{"REDUCE_MIN", 2, Moves},
+    IntegerForm{"SELECT_V2", 1, Moves, 1},
     IntegerForm{"CONV_2D", 3, Weighted, 0, 1, 2, 0},
     IntegerForm{"DEPTHWISE_CONV_2D", 3, Weighted, 0, 1, 2, 3},
     IntegerForm{"FULLY_CONNECTED", 4, Weighted, 0, 1, 2, 0},
@@ -39,9 +44,23 @@ constexpr std::array forms{
     IntegerForm{"RELU6", 2, Function},
     IntegerForm{"LEAKY_RELU", 2, Function},
     IntegerForm{"HARD_SWISH", 1, Function},
+    IntegerForm{"GELU", 2, Function},
+    IntegerForm{"ABS", 2, Signed},
+    IntegerForm{"EXP", 2, Signed},
+    IntegerForm{"LOG", 2, Signed},
+    IntegerForm{"RSQRT", 2, Signed},
+    IntegerForm{"SQUARED_DIFFERENCE", 2, Signed},
+    IntegerForm{"BATCH_MATMUL", 2, Signed},
+    IntegerForm{"EQUAL", 2, Compares},
+    IntegerForm{"NOT_EQUAL", 2, Compares},
+    IntegerForm{"LESS", 2, Compares},
+    IntegerForm{"LESS_EQUAL", 2, Compares},
+    IntegerForm{"GREATER", 2, Compares},
+    IntegerForm{"GREATER_EQUAL", 2, Compares},
     IntegerForm{"LOGISTIC", 2, To256},
     IntegerForm{"SOFTMAX", 2, To256},
     IntegerForm{"TANH", 2, To128},
+    IntegerForm{"L2_NORMALIZATION", 2, To128},
     IntegerForm{"AVERAGE_POOL_2D", 2, SameSteps},
     IntegerForm{"RESIZE_BILINEAR", 2, SameSteps},
 };
@@ -61,6 +80,7 @@ bool takes_steps(IntegerKind kind, const Quantization& in, const Quantization& o
   switch (kind) {
     case Moves:
     case SameSteps: return in.scales == out.scales && in.zero_points == out.zero_points;
+    case Signed: return in.dtype == DType::I8 && out.dtype == DType::I8;
     case To256: return out.scales.front() == 0x1p-8F && out.zero_points.front() == least;
     case To128: return out.scales.front() == 0x1p-7F && out.zero_points.front() == least + 128;
     default: return true;

@@ -9,6 +9,8 @@ enum class IntegerKind : std::uint8_t {
   Moves,  // numbers come out as they went in: inputs and outputs have the same steps
   Weighted,  // whole weights, and a bias in steps of the input's times the weights'
   Function,  // of one input or two, to steps of its own
+  Signed,  // the same, of bytes with a sign alone
+  Compares,  // gives truths; its scales are below 1
   SameSteps,  // computes, but gives the steps that it takes
   To256,  // gives 256 steps from 0 to 1
   To128,  // gives 256 steps from -1 to 1

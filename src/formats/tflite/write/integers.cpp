@@ -140,6 +140,26 @@ void give_one_sign(IntegerDocument& all, DType sign) {
   all.operators() = std::move(now);
 }
 
+// The square of a difference that nothing else reads: its kernel does not round in between.
+void join_squared_differences(IntegerDocument& all) {
+  const auto uses = all.uses();
+  std::set<std::size_t> joined;
+  for (DocumentOperator& op : all.operators()) {
+    if (!is_named(op, "SQUARE") || all.is_output(op.inputs[0])) continue;
+    const auto& use = uses[static_cast<std::size_t>(op.inputs[0])];
+    if (use.made_by < 0 || use.read_by.size() != 1) continue;
+    const auto front = static_cast<std::size_t>(use.made_by);
+    const DocumentOperator& difference = all.operators()[front];
+    if (!is_named(difference, "SUB") || !difference.options.empty()) continue;
+    op = {"SQUARED_DIFFERENCE", 1, difference.inputs, op.outputs, {}};
+    joined.insert(front);
+  }
+  std::vector<DocumentOperator> now;
+  for (std::size_t i = 0; i < all.operators().size(); ++i)
+    if (!joined.contains(i)) now.push_back(std::move(all.operators()[i]));
+  all.operators() = std::move(now);
+}
+
 // Rounding behind what only moves numbers is rounding in front of it.
 bool round_in_front(IntegerDocument& all, IntegerReport& report) {
   const auto uses = all.uses();
@@ -219,6 +239,7 @@ class IntegerKernels {
     if (is_named(op, "QUANTIZE")) return take_rounding(std::move(op));
     const IntegerForm* form = integer_form_of(op);
     if (form && form->kind == IntegerKind::Moves && moves_whole(op, form->version)) return;
+    if (form && form->kind == IntegerKind::Compares && compares_whole(op, form->version)) return;
     if (is_named(op, "SHAPE") && whole_.contains(op.inputs[0])) op.inputs[0] = whole_.at(op.inputs[0]);
     if (is_rounded(op)) {
       const auto refusal = computes_whole(op, form);
@@ -272,6 +293,17 @@ class IntegerKernels {
     return true;
   }
 
+  bool compares_whole(const DocumentOperator& op, int version) {
+    DocumentOperator whole = op;
+    if (!is_rounded(op) || take_inputs(whole) ||
+        std::ranges::any_of(whole.inputs, [&](Place t) { return all_.steps(t)->scales.front() >= 1; }))
+      return false;
+    whole.version = std::max(whole.version, version);
+    now_.push_back(std::move(whole));
+    ++report_.whole;
+    return true;
+  }
+
   // Whether it stands beside steps: else float32 is what is meant.
   bool is_rounded(const DocumentOperator& op) {
     return std::ranges::any_of(op.inputs, [&](Place t) { return whole_.contains(t); });
@@ -301,7 +333,13 @@ class IntegerKernels {
     DocumentOperator whole = op;
     auto refusal = form->kind == IntegerKind::Weighted ? weigh(whole, *form) : take_inputs(whole);
     if (refusal) return refusal;
-    if (!takes_steps(form->kind, *all_.steps(whole.inputs[static_cast<std::size_t>(form->x)]), *all_.steps(y)))
+    const auto takes = [&](std::size_t i) {
+      return takes_steps(form->kind, *all_.steps(whole.inputs[i]), *all_.steps(y));
+    };
+    bool fits = takes(static_cast<std::size_t>(form->x));
+    for (std::size_t i = 0; form->kind == IntegerKind::Moves && i < whole.inputs.size(); ++i)
+      fits = fits && (whole.inputs[i] < 0 || !holds_numbers(whole, i) || takes(i));
+    if (!fits)
       return Refusal{form->kind == IntegerKind::SameSteps || form->kind == IntegerKind::Moves
                          ? "its kernel of whole numbers gives the steps that it takes, and here they are others"
                          : "its kernel of whole numbers gives steps of its own, and here they are others"};
@@ -443,6 +481,7 @@ Status compute_in_integers(Document& document, const HeldWeights& held, IntegerR
   if (auto s = budget::afford(bytes, "whole numbers of weights"); !s) return s;
   const DType sign = sign_for(all, held);
   give_one_sign(all, sign);
+  join_squared_differences(all);
   while (round_in_front(all, report))
     if (auto s = budget::spend(static_cast<Size>(document.operators.size()) * 16, "rounding"); !s) return s;
   IntegerKernels(all, held, sign, report).choose();
