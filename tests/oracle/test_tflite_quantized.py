@@ -368,6 +368,39 @@ def test_divided_by_the_length(dtype, tmp_path):
 
 
 @pytest.mark.parametrize("dtype", RANGES)
+def test_the_logarithm_of_a_softmax(dtype, tmp_path):
+    for seed, n in enumerate((1, 2, 10, 300)):
+        draw = np.random.default_rng([seed, *dtype.encode()])
+        x = activation(draw, dtype, (64, n), float(draw.uniform(0.01, 0.2)))
+        y = Tensor(dtype, x.shape, 16 / 256, 0 if dtype == "int16" else RANGES[dtype][1])
+        compared(tmp_path / "m.tflite", "LOG_SOFTMAX", {"kind": "LogSoftmaxOptions"}, [x], [y], [whole(draw, dtype, x.shape)])
+
+
+@pytest.mark.parametrize("dtype", RANGES)
+def test_the_product_of_all_numbers(dtype, tmp_path):
+    for seed, axes in enumerate(([2], [1], [0, 2], [0, 1, 2], [0])):
+        draw = np.random.default_rng([seed, *dtype.encode()])
+        x, keeps = activation(draw, dtype, (6, 5, 3)), bool(seed % 2)
+        shape = tuple(1 if i in axes else n for i, n in enumerate(x.shape) if keeps or i not in axes)
+        y = activation(draw, dtype, shape)
+        options = {"kind": "ReducerOptions", "keepDims": keeps}
+        compared(tmp_path / "m.tflite", "REDUCE_PROD", options, [x, Tensor("int32", (len(axes),), numbers=np.array(axes))], [y],
+                 [whole(draw, dtype, x.shape)])
+
+
+@pytest.mark.parametrize("dtype", RANGES)
+def test_another_sign(dtype, tmp_path):
+    """The kernel knows no scales: it is right where both are one and 0 stands for 0."""
+    x = Tensor(dtype, (RANGES[dtype][1] - RANGES[dtype][0] + 1,), 0.01, 0)
+    numbers = np.arange(RANGES[dtype][0], RANGES[dtype][1] + 1).astype(dtype)
+    compared(tmp_path / "m.tflite", "NEG", {"kind": "NegOptions"}, [x], [x], [numbers])
+    np.save(tmp_path / "x.npy", numbers)
+    written(tmp_path / "m.tflite", "NEG", {"kind": "NegOptions"}, [x], [Tensor(dtype, x.shape, 0.02, 0)])
+    said = convoy("run", tmp_path / "m.tflite", "--input", f"t0={tmp_path / 'x.npy'}", "-o", tmp_path / "y.npy", code=6).stderr
+    assert "a negation around another point than 0, or to another scale, over quantised numbers is not run" in said
+
+
+@pytest.mark.parametrize("dtype", RANGES)
 def test_numbers_that_are_chosen(dtype, tmp_path):
     draw = np.random.default_rng(list(dtype.encode()))
     a = activation(draw, dtype, (4, 5, 6))

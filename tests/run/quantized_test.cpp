@@ -123,6 +123,14 @@ TEST(Quantized, RootsLogarithmsAndMagnitudesAreTheInterpreters) {
   EXPECT_EQ(answer(LengthNorm{{1}}, {0.05F, 3}, numbers, Steps{1 / 128.F, 0}), (Numbers{-80, -38, -4, -2, 9, 53, 75}));
 }
 
+TEST(Quantized, LogarithmsOfSoftmaxAndProductsOfAllAreTheInterpreters) {
+  EXPECT_EQ(answer(Softmax{{1}, true}, {0.05F, 3}, bytes({1, 7}, x), Steps{1 / 16.F, 127}),
+            (Numbers{-79, -25, 21, 23, 37, 95, 125}));
+  EXPECT_EQ(
+      answer(Reduce{Reduction::Product, {1}}, {0.05F, 3}, bytes({2, 3}, {-60, 17, 30, 0, 90, -3}), Steps{0.1F, -2}),
+      (Numbers{-32, 0}));
+}
+
 TEST(Quantized, MatricesAreMultipliedInWholeNumbers) {
   OneNode node;
   const ValueId a = node.input({0.05F, 3}, bytes({2, 3}, {-128, -60, -3, 0, 17, 90}));

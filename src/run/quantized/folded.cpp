@@ -1,4 +1,4 @@
-// Averages, sums, means and lengths of whole numbers, and resizing.
+// Averages, sums, products, means and lengths of whole numbers, and resizing.
 #include "run/quantized/numbers.h"
 
 #include <bit>
@@ -46,8 +46,39 @@ Results run(const AveragePool& op, const QuantizedCall& call) {
   return one_result(held_steps(call.result_shape(), y, call.output()));
 }
 
+namespace {
+
+// Every product, and the last one again, is scaled by the input's scale over a root of the result's, which makes as many factors.
+Results multiplied(const Reduce& op, const QuantizedCall& call) {
+  if (!call.in[0].quantization || !call.out[0] || call.input().dtype != call.output().dtype ||
+      (call.input().dtype != DType::I8 && call.input().dtype != DType::I16) || call.input().per_axis())
+    return no_kernel("a product of all numbers of this type");
+  const Sizes& shape = call.shape();
+  Sizes folded = shape;
+  Size count = 1;
+  for (const Size axis : op.axes)
+    count *= shape[static_cast<std::size_t>(axis)], folded[static_cast<std::size_t>(axis)] = 1;
+  if (count < 1) return no_kernel("the product of nothing");
+  const Multiplier by =
+      multiplier_of(scale_of(call.input()) / std::pow(scale_of(call.output()), 1.0 / static_cast<double>(count)));
+  const auto x = steps_of(call.in[0]);
+  const auto to = spread_cells(folded, shape);
+  std::vector<std::int32_t> y(static_cast<std::size_t>(static_cast<Size>(x.size()) / count));
+  std::vector<char> begun(y.size(), 0);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const auto at = static_cast<std::size_t>(to[i]);
+    y[at] = begun[at] == 0 ? x[i] : scaled(std::int64_t{y[at]} * x[i], by);
+    begun[at] = 1;
+  }
+  for (std::int32_t& step : y) step = scaled(std::int64_t{step}, by);
+  return one_result(held_steps(call.result_shape(), y, call.output()));
+}
+
+}  // namespace
+
 Results run(const Reduce& op, const QuantizedCall& call) {
   if (op.reduction == Reduction::Maximum || op.reduction == Reduction::Minimum) return chosen(op, call);
+  if (op.reduction == Reduction::Product) return multiplied(op, call);
   if ((op.reduction != Reduction::Mean && op.reduction != Reduction::Sum) || !call.in[0].quantization || !call.out[0])
     return no_kernel("this reduction");
   const Tensor x = Tensor::of(call.shape(), wide_steps(call.in[0]));

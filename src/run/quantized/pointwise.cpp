@@ -126,6 +126,14 @@ Results magnitude(const QuantizedCall& call) {
   return each(call, [&](std::int32_t x) { return scaled(std::abs(x), by); });
 }
 
+// The kernel changes the sign of what is stored, and the least number stays as it is.
+Results negated(const QuantizedCall& call) {
+  if (!is_alike(call, signed_types) || !same_steps(call.input(), call.output()) || zero_of(call.input()) != 0)
+    return no_kernel("a negation around another point than 0, or to another scale,");
+  const std::int32_t least = limits_of(call.input().dtype).least;
+  return each(call, [&](std::int32_t x) { return x == least ? x : -x; });
+}
+
 // The interpreter stops at a negative number, and cuts off what lies behind the point.
 Results square_root(const QuantizedCall& call) {
   if (!is_alike(call, signed_types)) return no_kernel("a square root of numbers of this type");
@@ -292,6 +300,7 @@ Results run(const Unary& op, const QuantizedCall& call) {
       });
     case Function::Square: return square(call);
     case Function::Abs: return magnitude(call);
+    case Function::Negate: return negated(call);
     case Function::Sqrt: return square_root(call);
     case Function::Rsqrt: return inverse_square_root(call);
     default: return no_kernel("this function");
@@ -335,11 +344,33 @@ void softmax_of_16_bits(std::span<std::int32_t> row, Multiplier by) {
         std::clamp<std::int64_t>((std::int64_t{x} * inverse + (std::int64_t{1} << (shift - 1))) >> shift, 0, 32767));
 }
 
+// In float32, of the numbers as they are stored; halves go to the even number.
+Results logarithm_of_softmax(const QuantizedCall& call) {
+  if (!is_alike(call, bytes)) return no_kernel("the logarithm of a softmax of numbers of this type");
+  const float in = call.input().scales.front(), out = call.output().scales.front();
+  const std::int32_t zero = zero_of(call.input());
+  auto steps = steps_of(call.in[0]);
+  const auto length = static_cast<std::size_t>(call.shape().back());
+  for (std::size_t at = 0; at + length <= steps.size() && length > 0; at += length) {
+    const std::span<std::int32_t> row(steps.data() + at, length);
+    const std::int32_t largest = *std::ranges::max_element(row);
+    float sum = 0;
+    for (const std::int32_t x : row) sum += std::exp(-in * static_cast<float>(largest - x));
+    const float moved = (in * static_cast<float>(largest + zero) + std::log(sum)) / out;
+    for (std::int32_t& x : row) {
+      const float y = std::nearbyint(in / out * static_cast<float>(x + zero) - moved);
+      x = static_cast<std::int32_t>(std::clamp(y, -1024.0F, 1024.0F));
+    }
+  }
+  return one_result(held_steps(call.result_shape(), steps, call.output()));
+}
+
 }  // namespace
 
 Results run(const Softmax& op, const QuantizedCall& call) {
-  if (!is_alike(call, every_type) || op.logarithm || op.axes != Sizes{static_cast<Size>(call.shape().size()) - 1})
+  if (!is_alike(call, every_type) || op.axes != Sizes{static_cast<Size>(call.shape().size()) - 1})
     return no_kernel("this softmax");
+  if (op.logarithm) return logarithm_of_softmax(call);
   const Limits limits = limits_of(call.output().dtype);
   const bool wide = call.output().dtype == DType::I16;
   const double scale = wide ? 0x1p-15 : 0x1p-8;
