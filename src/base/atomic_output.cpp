@@ -4,6 +4,7 @@
 #include "base/hash_behind.h"
 #include "base/put_in_place.h"
 #include "base/temporaries.h"
+#include "convoy/cancellation.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -263,6 +264,7 @@ Status OutputSet::commit() {
     if (auto done = set->finish(); !done) return done;
     for (const auto& file : set->files_) folders.push_back(folder_of(file->target));
   }
+  if (Listening::is_cancelled()) return fail(Fault::Cancelled, "was cancelled before its files stood");
   budget::end();  // all of them or none: nothing is refused from here on
   const auto held = HeldFolders::hold(folders);
   if (!held) return std::unexpected(held.error());

@@ -62,10 +62,6 @@ Result<std::vector<Tensor>> read_inputs_of_both(const Graph& a, const std::vecto
     if (!mapped) return std::unexpected(mapped.error());
     auto tensor = within(file, read_npy({(*mapped)->bytes(), *mapped}));
     if (!tensor) return pass(tensor);
-    const Shape& shape = a[a.inputs[inputs.size()]].type.shape;
-    if (tensor->shape().size() != shape.size())
-      return fail(Fault::Usage, fmt::format("--input '{}' has {} axes, input '{}' of a has {}", file,
-                                            tensor->shape().size(), a[a.inputs[inputs.size()]].name, shape.size()));
     inputs.push_back(*std::move(tensor));
   }
   return inputs;

@@ -521,6 +521,10 @@ Status check_given(const Graph& a, const std::vector<Tensor>& given) {
                                   std::to_string(a.inputs.size()) + " inputs: give one for each");
   for (std::size_t i = 0; i < given.size(); ++i) {
     const std::string& name = a[a.inputs[i]].name;
+    const std::size_t axes = given[i].shape().size(), wanted = a[a.inputs[i]].type.shape.size();
+    if (axes != wanted)
+      return fail(Fault::Usage, "the array for input '" + name + "' has " + std::to_string(axes) +
+                                    " axes, a has it with " + std::to_string(wanted));
     if (given[i].count() == 0)
       return fail(Fault::Usage, "the array for input '" + name + "' is empty: nothing would be compared");
     if (is_floating(given[i].dtype()) &&

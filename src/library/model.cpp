@@ -40,17 +40,24 @@
 namespace convoy {
 namespace {
 
-// Memory that there is not is a refusal like others; anything else that is thrown is a fault of ours.
+// Memory that there is not is a refusal like others; anything else that is thrown is a fault of ours. What writes files looks
+// by itself whether it was cancelled, before they stand.
 template <class Call>
-auto guarded(const Call& call) -> decltype(call()) {
+auto guarded_writing(const Call& call) -> decltype(call()) {
   try {
     const budget::Granted granted;
-    auto made = call();
-    if (made && Listening::is_cancelled()) return fail(Fault::Cancelled, "was cancelled");
-    return made;
+    return call();
   } catch (const std::bad_alloc&) {
     return fail(Fault::Budget, "there is not enough memory for this");
   } catch (const std::exception& error) { return fail(Fault::Internal, std::string("an exception: ") + error.what()); }
+}
+
+// The same of what leaves nothing behind.
+template <class Call>
+auto guarded(const Call& call) -> decltype(call()) {
+  auto made = guarded_writing(call);
+  if (made && Listening::is_cancelled()) return fail(Fault::Cancelled, "was cancelled");
+  return made;
 }
 
 ModelShape model_shape(const Shape& shape) {
@@ -376,7 +383,7 @@ Result<std::vector<ModelWeight>> weights(const std::filesystem::path& file) {
 
 Result<PortOutcome> port(const std::filesystem::path& file, const std::filesystem::path& output,
                          const PortSettings& settings, const ReadOptions& read) {
-  return guarded([&]() -> Result<PortOutcome> {
+  return guarded_writing([&]() -> Result<PortOutcome> {
     auto load = load_options(file, read);
     if (!load) return pass(load);
     PortOptions options{settings};
@@ -404,7 +411,7 @@ Result<DiffOutcome> diff(const Model& a, const Model& b, const DiffSettings& set
 
 Result<PortOutcome> mend(const Model& a, const Model& b, const std::filesystem::path& folder,
                          const DiffSettings& settings, bool overwrites) {
-  return guarded([&]() -> Result<PortOutcome> {
+  return guarded_writing([&]() -> Result<PortOutcome> {
     if (const auto place = place_for_mended(b.graph(), b.file(), folder, overwrites); !place)
       return std::unexpected(place.error());
     const auto found = diagnosed(a, b, settings);
@@ -417,7 +424,7 @@ Result<PortOutcome> mend(const Model& a, const Model& b, const std::filesystem::
 
 Result<CopyOutcome> copy_weights(const std::filesystem::path& a, const std::filesystem::path& b,
                                  const std::filesystem::path& output, const CopySettings& settings) {
-  return guarded([&]() -> Result<CopyOutcome> {
+  return guarded_writing([&]() -> Result<CopyOutcome> {
     auto read_a = load_options(a, settings.read_a), read_b = load_options(b, settings.read_b);
     if (!read_a) return pass(read_a);
     if (!read_b) return pass(read_b);

@@ -488,6 +488,42 @@ TEST(Library, AComparisonThatIsNotWantedAnyMoreEndsAtOnce) {
   EXPECT_EQ(behind, std::vector<std::string>{});
 }
 
+// Whenever it is cancelled: either the port stands and the call says so, or there is none.
+TEST(Library, APortThatIsCancelledLeavesNothing) {
+  const auto folder = folder_for("cancelled");
+  std::size_t events = 0, ended = 0;
+  for (std::size_t at = 1; events + 1 >= at; ++at) {
+    Cancellation stop;
+    const Listening listening(stop);
+    events = 0;
+    const Watching watching([&](const Progress&) {
+      if (++events == at) stop.cancel();
+    });
+    const auto made = port(digits, folder / "digits.py", {});
+    const auto files = std::distance(std::filesystem::directory_iterator(folder), {});
+    if (made) {
+      EXPECT_EQ(files, 3) << at;
+    } else {
+      EXPECT_EQ(made.error().fault, Fault::Cancelled);
+      EXPECT_EQ(files, 0) << at;
+      ++ended;
+    }
+    for (const auto& file : std::filesystem::directory_iterator(folder)) std::filesystem::remove(file);
+  }
+  EXPECT_GT(ended, 0U);
+}
+
+TEST(Library, AnArrayOfOtherAxesIsRefused) {
+  const auto model = load(digits, ReadOptions{});
+  ASSERT_TRUE(model);
+  DiffSettings settings;
+  settings.inputs = {Tensor::of({3}, std::vector<float>(3))};
+  const auto found = diff(*model, *model, settings);
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().fault, Fault::Usage);
+  EXPECT_NE(found.error().what.find("has 1 axes"), std::string::npos) << found.error().what;
+}
+
 TEST(Library, ACallerGrantsABudgetOfItsOwn) {
   {
     const Granting little(*memory_of("1"));
