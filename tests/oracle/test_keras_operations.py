@@ -24,6 +24,8 @@ def cases(ops) -> dict:
         "diff": (lambda x: ops.diff(x, n=2, axis=1), ROWS),
         "logsumexp": (lambda x: ops.logsumexp(x, axis=1), ROWS),
         "norms": (lambda x: ops.norm(x, axis=-1) + ops.norm(x, ord=1, axis=2) - ops.norm(x, ord=np.inf, axis=2), ROWS),
+        "vector_behind": (lambda x: ops.matmul(x, TABLE[0, :, 0]) * 2, (4, 3)),
+        "vector_in_front": (lambda x: ops.matmul(TABLE[:, 0, 0], x), (5, 3)),
         "truths": (lambda x: where(ops.any(x > 3, axis=1), "float32") - where(ops.all(x > -3, axis=1), "float32"), ROWS),
         "count": (lambda x: ops.count_nonzero(ops.relu(x), axis=1), ROWS),
         "kinds": (lambda x: where(ops.isnan(ops.sqrt(x)), "int32") + where(ops.isinf(1 / x), "int32") * 2
@@ -63,6 +65,7 @@ def cases(ops) -> dict:
 
 NAMES = [
     "roll", "roll_two", "var", "std", "moments", "average", "sort", "argsort", "median", "quantile", "diff", "logsumexp", "norms",
+    "vector_behind", "vector_in_front",
     "truths", "count", "kinds", "no_nan", "exp2", "hypot", "arctan2", "full_like", "digitize", "tensordot", "dot",
     "inner", "einsum_dots", "einsum_of_one", "einsum_of_three", "cross", "diagonal", "trace", "triangles", "unstack", "rot90",
     "round_to", "batch_norm", "layer_norm", "sparsemax", "attention", "patches", "patches_same", "patches_apart",
@@ -119,3 +122,25 @@ def test_what_is_not_read_is_said(tmp_path):
     x = keras.Input((5,))
     keras.Model(x, keras.ops.erfinv(keras.ops.tanh(x))).save(tmp_path / "m.keras")
     assert "Erfinv" in convoy("port", tmp_path / "m.keras", "-o", tmp_path / "m.py", code=6).stderr
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "normalize", "sort"])
+def test_no_axis_is_not_the_usual_one(name, tmp_path):
+    """Keras takes all axes there, the batch with them."""
+    import keras
+
+    x = keras.Input((5,))
+    keras.Model(x, getattr(keras.ops, name)(x, axis=None)).save(tmp_path / "m.keras")
+    assert "axis" in convoy("port", tmp_path / "m.keras", "-o", tmp_path / "m.py", code=6).stderr
+
+
+def test_an_augmentation_that_is_called_rests(tmp_path):
+    """Keras writes training=True into its calls by itself."""
+    import keras
+
+    x = keras.Input((6, 5, 3), name="x")
+    model = keras.Model(x, keras.layers.Rescaling(2.0)(keras.layers.RandomFlip()(x)))
+    model.save(tmp_path / "m.keras")
+    given = np.arange(90, dtype="float32").reshape(1, 6, 5, 3)
+    (got,) = run_natively([tmp_path / "m.keras"], {"x": given}, tmp_path)
+    assert_close([got], [model.predict(given, verbose=0)])

@@ -484,7 +484,9 @@ Values Call::run_inside(const Layer& inner, const std::string& attribute, Values
 // What was made of the call may give other numbers in training; what does nothing else acts there alone.
 bool Call::acts_in_training() const {
   const auto acts = [](const Op& op) {
-    return std::holds_alternative<Dropout>(op) || std::holds_alternative<Identity>(op) ||
+    // Keras itself writes training=True into every call of an augmentation, which does nothing in predict().
+    const auto* dropout = std::get_if<Dropout>(&op);
+    return (dropout && dropout->noise != Noise::Augmentation) || std::holds_alternative<Identity>(op) ||
            std::holds_alternative<BatchNorm>(op) || std::holds_alternative<Lstm>(op) ||
            std::holds_alternative<Gru>(op) || std::holds_alternative<SimpleRnn>(op);
   };

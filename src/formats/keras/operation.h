@@ -7,6 +7,8 @@ namespace convoy::keras {
 
 // The argument of this name, wherever it stands; null pointer when absent or null. Positions count as in Python.
 const Json* option(Call& call, std::string_view name, std::size_t place);
+// Whether the program says None for it.
+bool is_said_none(Call& call, std::string_view name, std::size_t place);
 constexpr std::size_t nowhere = 1000;  // an argument that is never given by place
 
 // A tensor, a number, or an array written into the config.

@@ -39,6 +39,17 @@ const Json* option(Call& call, std::string_view name, std::size_t place) {
   return config;
 }
 
+bool is_said_none(Call& call, std::string_view name, std::size_t place) {
+  const auto none_in = [&](const Json& object) {
+    const auto it = object.find(std::string(name));
+    return it != object.end() && it->is_null();
+  };
+  const auto* config = call.layer.config;
+  if (config && config->is_object() && none_in(*config)) return true;
+  return call.call &&
+         ((place < call.call->args.size() && call.call->args[place].is_null()) || none_in(call.call->kwargs));
+}
+
 namespace {
 
 // An array of whole numbers or truths says its type, which counts unless it meets fractions alone: these make fractions of it.

@@ -218,7 +218,13 @@ const Json* Use::sized_option(std::string_view name) {
   const auto [p, place] = parameter(row, name);
   if (place == nowhere) return nullptr;
   asked.push_back(p.name);
-  if (kind == Kind::Operation) return keras::option(call, name, place);
+  if (kind == Kind::Operation) {
+    const Json* said = keras::option(call, name, place);
+    // None where one axis is usual means all of them, as they lie one behind the other.
+    if (!said && p.name == "axis" && number_in(p.otherwise) && is_said_none(call, name, place))
+      call.refuse(Fault::Unsupported, called(name) + " is None, and this version reads one axis");
+    return said;
+  }
   const Json* argument = call.attrs.raw(name);
   for (const auto old : split(p.old, '|'))
     if (const Json* before = call.attrs.raw(old); !argument) argument = before;

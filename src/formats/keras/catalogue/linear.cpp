@@ -182,17 +182,33 @@ Values dot(Use& use) {
 }
 
 // Whole numbers are multiplied as fractions; those of 8 bits as what they are, and added up in 32.
+// Whole numbers stay whole.
+ValueId product(Call& call, ValueId a, ValueId b) {
+  const DType left = call.type(a).dtype, right = call.type(b).dtype, dtype = meeting(left, right);
+  if (is_floating(dtype)) return call.add(MatMul{}, {a, b});
+  if (left == DType::I8 && right == DType::I8)
+    return call.add(MatMul{}, {call.add(Cast{DType::I32}, {a}), call.add(Cast{DType::I32}, {b})});
+  a = call.add(Cast{DType::F32}, {a});
+  b = call.add(Cast{DType::F32}, {b});
+  return call.add(Cast{dtype}, {call.add(MatMul{}, {a, b})});
+}
+
+// A vector in front is a row, one behind a column, whose axes go again.
 Values matmul(Use& use) {
   Call& call = use.call;
   ValueId a = use.operand("x1"), b = use.operand("x2");
   if (call.failed()) return {};
-  const DType left = call.type(a).dtype, right = call.type(b).dtype, dtype = meeting(left, right);
-  if (is_floating(dtype)) return use.add(MatMul{}, {a, b});
-  if (left == DType::I8 && right == DType::I8)
-    return {call.add(MatMul{}, {call.add(Cast{DType::I32}, {a}), call.add(Cast{DType::I32}, {b})})};
-  a = call.add(Cast{DType::F32}, {a});
-  b = call.add(Cast{DType::F32}, {b});
-  return {call.add(Cast{dtype}, {call.add(MatMul{}, {a, b})})};
+  const bool is_row = call.rank(a) == 1, is_column = call.rank(b) == 1;
+  if (call.rank(a) == 0 || call.rank(b) == 0) call.refuse(Fault::Format, "multiplies a single number as a matrix");
+  if (is_row) a = call.add(Unsqueeze{{0}}, {a}, "row");
+  if (is_column) b = call.add(Unsqueeze{{1}}, {b}, "column");
+  if (call.failed()) return {};
+  const ValueId y = product(call, a, b);
+  if (!is_row && !is_column) return {y};
+  Sizes axes;
+  if (is_row) axes.push_back(call.rank(y) - 2);
+  if (is_column) axes.push_back(call.rank(y) - 1);
+  return use.add(Squeeze{axes}, {y});
 }
 
 Values einsum(Use& use) {

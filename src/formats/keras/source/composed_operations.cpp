@@ -113,6 +113,8 @@ class operations:
         return array
 
     def sort(x, axis=-1):
+        if axis is None:
+            raise NotImplementedError("ops.sort() without an axis is not read")
         last = ops.swapaxes(x, axis, -1)
         return ops.swapaxes(turned(ops.top_k(turned(last), known(x, axis, "sort"))[0]), axis, -1)
 
@@ -222,7 +224,7 @@ class operations:
         return ops.where(is_upright, half * 0.5, made)
 
     def full_like(x, fill_value, dtype=None):
-        return ops.cast(ops.ones_like(real(x)) * fill_value, dtype or x.dtype)
+        return ops.broadcast_to(number(fill_value, dtype or x.dtype), ops.shape(x))
 
     def one_hot(x, num_classes, axis=-1, dtype=None, sparse=False):
         made = ops.cast(ops.equal(ops.expand_dims(x, -1), list(range(num_classes))), dtype or "float32")
