@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace convoy::tflite {
 
@@ -82,6 +83,22 @@ ValueId ModelReader::add_constant(Graph& graph, const std::string& name, const T
   return made;
 }
 
+namespace {
+
+// What hands its input on is read as an identity, which brings numbers to other steps. The kernels of all but QUANTIZE take the
+// bytes along, whatever these stand for behind them: a transposition that turns nothing does that.
+void keep_bytes(Graph& graph, ValueId result) {
+  const NodeId producer = graph[result].producer;
+  if (!producer || !std::holds_alternative<Identity>(graph[producer].op)) return;
+  const Value& x = graph[graph[producer].inputs[0]];
+  if (!x.quantization || !graph[result].quantization || *x.quantization == *graph[result].quantization) return;
+  Sizes axes(static_cast<std::size_t>(x.type.rank()));
+  std::iota(axes.begin(), axes.end(), Size{0});
+  graph[producer].op = Transpose{std::move(axes)};
+}
+
+}  // namespace
+
 Status ModelReader::hold(Graph& graph, std::size_t given, const StoredOperator& op, std::vector<ValueId>& outputs,
                          const std::string& layer) const {
   std::shared_ptr<const Quantization> first;
@@ -107,6 +124,9 @@ Status ModelReader::hold(Graph& graph, std::size_t given, const StoredOperator& 
     value.quantization = first;
     if (traits_of(node.op).moves_numbers()) value.quantization = graph[node.inputs[0]].quantization;
   }
+  if (operator_of(model_.codes[op.code].builtin)->name != "QUANTIZE")
+    for (const ValueId output : outputs)
+      if (output.slot() >= given) keep_bytes(graph, output);
   return {};
 }
 

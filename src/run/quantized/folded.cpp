@@ -76,6 +76,25 @@ Results multiplied(const Reduce& op, const QuantizedCall& call) {
 
 }  // namespace
 
+namespace {
+
+// Sums of numbers with a sign go through float32, of the numbers as they are stored. It is the default kernel that does so: the
+// reference one takes such bytes for bytes without a sign.
+std::vector<std::int32_t> real_sums(const Tensor& sums, Size count, const QuantizedCall& call) {
+  const float scale = call.input().scales.front() / call.output().scales.front();
+  const std::int64_t zero = zero_of(call.input());
+  const float moved = static_cast<float>(-zero) * scale * static_cast<float>(count);
+  std::vector<std::int32_t> y;
+  for (const double sum : sums.doubles()) {
+    const auto stored = static_cast<std::int32_t>(static_cast<std::int64_t>(sum) + zero * count);
+    y.push_back(
+        static_cast<std::int32_t>(std::clamp(std::round(static_cast<float>(stored) * scale + moved), -1e9F, 1e9F)));
+  }
+  return y;
+}
+
+}  // namespace
+
 Results run(const Reduce& op, const QuantizedCall& call) {
   if (op.reduction == Reduction::Maximum || op.reduction == Reduction::Minimum) return chosen(op, call);
   if (op.reduction == Reduction::Product) return multiplied(op, call);
@@ -87,6 +106,8 @@ Results run(const Reduce& op, const QuantizedCall& call) {
   Size count = 1;
   for (const Size axis : op.axes) count *= call.shape()[static_cast<std::size_t>(axis)];
   if (count < 1) return no_kernel("the mean of nothing");
+  if (op.reduction == Reduction::Sum && call.input().dtype != DType::U8)
+    return one_result(held_steps(call.result_shape(), real_sums(sums->front(), count, call), call.output()));
   Multiplier by = multiplier_of(scale_of(call.input()) / scale_of(call.output()));
   if (op.reduction == Reduction::Mean) {
     const int shift = std::min({63 - std::countl_zero(static_cast<std::uint64_t>(count)), 32, 31 + by.shift});

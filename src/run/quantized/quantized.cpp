@@ -60,18 +60,36 @@ std::vector<Size> spread_cells(const Sizes& of, const Sizes& shape) {
   return cells;
 }
 
+namespace {
+
+// Of one type, and taken as they are stored, whatever they stand for: what only moves numbers does not look at them.
+bool moves_bytes(const Op& op, const QuantizedCall& call) {
+  const Quantization* out = call.out.empty() ? nullptr : call.out[0];
+  const auto holds = [](const Held& held) { return held.tensor && held.quantization; };
+  const bool is_choice = std::holds_alternative<Where>(op);
+  return out && traits_of(op).moves_numbers() && !std::holds_alternative<Pad>(op) &&
+         (is_choice || std::ranges::count_if(call.in, holds) == 1) &&
+         std::ranges::all_of(call.in, [&](const Held& held) {
+           return !holds(held) || (held.quantization->dtype == out->dtype && !held.quantization->per_axis());
+         });
+}
+
+}  // namespace
+
 Results chosen(const Op& op, const QuantizedCall& call) {
+  const bool in_bytes = moves_bytes(op, call);
   const Quantization* steps = nullptr;
   std::vector<Tensor> numbers;
   numbers.reserve(call.in.size());
   std::vector<const Tensor*> inputs;
   for (const Held& held : call.in) {
     if (held.tensor && held.quantization) {
-      if (steps && !same_steps(*steps, *held.quantization))
+      if (!in_bytes && steps && !same_steps(*steps, *held.quantization))
         return no_kernel("numbers of unlike scales in '" + std::string(name_of(op)) + "'");
       steps = held.quantization;
+      const std::int32_t more = in_bytes ? zero_of(*steps) : 0;
       std::vector<double> wide;
-      for (const std::int32_t step : steps_of(held)) wide.push_back(step);
+      for (const std::int32_t step : steps_of(held)) wide.push_back(step + more);
       numbers.push_back(Tensor::of(held.tensor->shape(), std::move(wide)));
       inputs.push_back(&numbers.back());
     } else {
@@ -79,14 +97,15 @@ Results chosen(const Op& op, const QuantizedCall& call) {
     }
   }
   for (const Quantization* out : call.out)
-    if (out && (!steps || !same_steps(*steps, *out)))
+    if (out && !in_bytes && (!steps || !same_steps(*steps, *out)))
       return no_kernel("another scale behind '" + std::string(name_of(op)) + "'");
   auto results = call.plain(op, inputs);
   if (!results) return results;
   for (std::size_t i = 0; i < results->size(); ++i) {
     if (!call.out[i]) continue;
+    const std::int32_t less = in_bytes ? zero_of(*call.out[i]) : 0;
     std::vector<std::int32_t> whole;
-    for (const double number : (*results)[i].doubles()) whole.push_back(static_cast<std::int32_t>(number));
+    for (const double number : (*results)[i].doubles()) whole.push_back(static_cast<std::int32_t>(number) - less);
     (*results)[i] = held_steps((*results)[i].shape(), whole, *call.out[i]);
   }
   return results;
