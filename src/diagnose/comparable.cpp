@@ -215,6 +215,7 @@ constexpr std::array passes{Pass{"drop_identities", "", drop_identities, false},
                             Pass{"recognise_leaky_relus", "", recognise_leaky_relus, false},
                             Pass{"recognise_limits", "", recognise_limits, false},
                             Pass{"recognise_hard_sigmoids", "", recognise_hard_sigmoids, false},
+                            Pass{"recognise_softplus", "", recognise_softplus, false},
                             Pass{"recognise_depth_orders", "", recognise_depth_orders, false},
                             Pass{"recognise_averages", "", recognise_averages, false},
                             Pass{"recognise_norms", "", recognise_norms, false},
@@ -255,12 +256,12 @@ Result<Graph> comparable(const Graph& graph) { return comparable(graph, interfac
 Result<Graph> comparable(const Graph& graph, const Interface& outside) {
   Graph result = graph;
   name_wrappers(result);
-  drop_silent_thresholds(result);
   name_origins(result);
   Target form{Framework::Torch, 0, passes};
   form.interface = outside;
   const auto done = run_passes(result, form);
   if (!done) return std::unexpected(done.error());
+  drop_silent_thresholds(result);
   for (std::size_t i = 0; i < result.outputs.size(); ++i) {
     const ValueId v = result.outputs[i];
     const Value& value = result[v];

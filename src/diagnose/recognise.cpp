@@ -212,9 +212,10 @@ struct Line {
   double scale = 1, offset = 0;
 };
 
-Line line_to(const Graph& graph, ValueId v) {
+// Back to `until`, or as far as it goes.
+Line line_to(const Graph& graph, ValueId v, ValueId until = {}) {
   Line line{v};
-  while (const Node* node = maker_of(graph, line.x)) {
+  while (const Node* node = line.x == until ? nullptr : maker_of(graph, line.x)) {
     double scale = 1, offset = 0;
     ValueId x = node->inputs[0];
     const auto* affine = std::get_if<Affine>(&node->op);
@@ -260,6 +261,48 @@ std::optional<Recognised> hard_sigmoid_at(const Graph& graph, const Node& node) 
   const Line inner = line_to(graph, cut->inputs[0]);
   if (inner.scale <= 0 || (inner.scale == 1 && inner.offset == 0)) return std::nullopt;
   return Recognised{HardSigmoid{inner.scale / *most, inner.offset / *most}, inner.x, false, cut};
+}
+
+// log(1 + exp(beta * x)) / beta without a threshold.
+struct SoftplusWritten {
+  ValueId x;
+  double beta = 1;
+};
+std::optional<SoftplusWritten> softplus_of(const Graph& graph, ValueId v, ValueId x) {
+  constexpr double rounding = 0x1p-22;  // of one number over another in float32
+  const Line outer = line_to(graph, v);
+  const Node* soft = maker_of(graph, outer.x);
+  if (!soft || outer.offset != 0) return std::nullopt;
+  const auto* unary = std::get_if<Unary>(&soft->op);
+  const auto* op = std::get_if<Softplus>(&soft->op);
+  if (!(unary && unary->function == Function::Softplus) && !(op && !op->threshold)) return std::nullopt;
+  const Line inner = line_to(graph, soft->inputs[0], x);
+  const double own = op ? op->beta : 1, beta = own * inner.scale;
+  if (inner.x != x || inner.offset != 0 || beta <= 0 || std::abs(inner.scale * outer.scale - 1) > rounding)
+    return std::nullopt;
+  return SoftplusWritten{x, beta};
+}
+
+// x itself where beta * x is beyond a number, else its softplus.
+std::optional<Recognised> softplus_at(const Graph& graph, const Node& node) {
+  if (!std::holds_alternative<Where>(node.op)) return std::nullopt;
+  const Node* condition = maker_of(graph, node.inputs[0]);
+  const auto* compared = condition ? std::get_if<Binary>(&condition->op) : nullptr;
+  if (!compared) return std::nullopt;
+  using enum BinaryFunction;
+  const bool is_more = compared->function == Greater || compared->function == GreaterOrEqual;
+  if (!is_more && compared->function != Less && compared->function != LessOrEqual) return std::nullopt;
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    const auto& limit = graph[condition->inputs[1 - i]].constant;
+    if (!limit || limit->count() != 1) continue;
+    const bool is_above = is_more == (i == 0);  // what is chosen where the condition holds
+    const ValueId x = node.inputs[is_above ? 1 : 2];
+    const auto soft = softplus_of(graph, node.inputs[is_above ? 2 : 1], x);
+    const Line line = line_to(graph, condition->inputs[i], x);
+    if (!soft || line.x != x || line.scale <= 0) continue;
+    return Recognised{Softplus{soft->beta, soft->beta * (limit->doubles()[0] - line.offset) / line.scale}, x};
+  }
+  return std::nullopt;
 }
 
 template <class At>
@@ -319,6 +362,7 @@ std::optional<Op> with_pads(const Pool& pool, const Pad& pad) {
 
 Result<Patch> recognise_norms(const Graph& graph, const Target&) { return recognised(graph, norm_at); }
 Result<Patch> recognise_hard_sigmoids(const Graph& graph, const Target&) { return recognised(graph, hard_sigmoid_at); }
+Result<Patch> recognise_softplus(const Graph& graph, const Target&) { return recognised(graph, softplus_at); }
 Result<Patch> recognise_leaky_relus(const Graph& graph, const Target&) {
   return recognised(graph, [](const Graph& all, const Node& node) -> std::optional<Recognised> {
     if (const auto found = leaky_relu_at(all, node)) return Recognised{Relu{{}, found->slope, 0, false}, found->x};

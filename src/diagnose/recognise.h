@@ -18,6 +18,8 @@ Result<Patch> take_in_norm_scales(const Graph& graph, const Target& target);
 Result<Patch> take_in_norm_offsets(const Graph& graph, const Target& target);
 // A line cut off at 0 and 1, however it is written, as a hard sigmoid.
 Result<Patch> recognise_hard_sigmoids(const Graph& graph, const Target& target);
+// x itself beyond a number, and its softplus below: a softplus with a threshold.
+Result<Patch> recognise_softplus(const Graph& graph, const Target& target);
 // A function that bends at zero and leaves what is above as it is, however it is written, as a leaky ReLU.
 Result<Patch> recognise_leaky_relus(const Graph& graph, const Target& target);
 struct LeakyRelu {

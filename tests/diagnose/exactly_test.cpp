@@ -108,6 +108,9 @@ TEST(SameExactly, LimitsThatProbesDoNotReachAreReached) {
       {"another end", image, "y = clip(x) least=-300 most=500\n", "y = clip(x) least=-400 most=500\n"},
       {"a far threshold", image, "y = identity(x)\n", "y = threshold(x) threshold=-1000 value=-1000\n"},
       {"close to zero", image, "y = shrink(x) lambda=0.00001\n", "y = identity(x)\n"},
+      {"the threshold of a softplus", image + "const t float32[1] = 12\n", "y = softplus(x) beta=2 threshold=11\n",
+       "s = affine(x) scale=2\nf = unary(s) function=softplus\nh = affine(f) scale=0.5\n"
+       "c = binary(s, t) function=greater\ny = where(c, x, h)\n"},
       {"behind a function", image, "z = relu(x)\ny = clip(z) least=0 most=700\n", "z = relu(x)\ny = identity(z)\n"},
   };
   for (const Unreached& row : rows) {
@@ -128,6 +131,13 @@ TEST(SameExactly, WhatIsWrittenOtherwiseStaysTheSame) {
        "z = unary(x) function=sigmoid\ny = binary(x, z) function=multiply\n"},
       {"operands exchanged", image + "const d float32[1,3,8,11] = seed 1\n", "y = binary(x, d)\n",
        "y = binary(d, x)\n"},
+      {"a softplus and its threshold", image + "const t float32[1] = 20\n", "y = softplus(x) beta=2 threshold=20\n",
+       "s = affine(x) scale=2\nf = unary(s) function=softplus\nh = affine(f) scale=0.5\n"
+       "c = binary(s, t) function=greater\ny = where(c, x, h)\n"},
+      {"a softplus below a threshold that shows", image + "const t float32[1] = 3\n",
+       "y = softplus(x) beta=2 threshold=6\n",
+       "s = affine(x) scale=2\nf = unary(s) function=softplus\nh = affine(f) scale=0.5\n"
+       "c = binary(x, t) function=less_or_equal\ny = where(c, h, x)\n"},
   };
   for (const Unreached& row : rows) {
     const Graph a = exactly_parsed(row.before + row.a + "output y\n"),
