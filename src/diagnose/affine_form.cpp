@@ -1,5 +1,6 @@
 #include "diagnose/affine_form.h"
 
+#include "diagnose/axis_order.h"
 #include "diagnose/hypothesis.h"
 #include "prove/bound.h"
 #include "prove/compare.h"
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace convoy::diagnose {
 
@@ -78,6 +80,48 @@ void shift_channels(Core& core, const std::vector<double>& by) {
   }
 }
 
+// Of a cut that came before, one number for all channels keeps its sides.
+bool is_for_all(const std::vector<double>& by) {
+  return std::ranges::all_of(by, [&](double x) { return x == by.front(); });
+}
+
+bool take_in_scale(Core& core, const std::vector<double>& by) {
+  AffineForm& form = core.form;
+  if (form.is_cut() && (!is_for_all(by) || !(by.front() > 0))) return false;
+  if (form.is_cut()) form.least *= by.front(), form.most *= by.front();
+  scale_channels(core, by);
+  return true;
+}
+
+bool take_in_shift(Core& core, const std::vector<double>& by) {
+  AffineForm& form = core.form;
+  if (form.is_cut() && !is_for_all(by)) return false;
+  if (form.is_cut()) form.least += by.front(), form.most += by.front();
+  shift_channels(core, by);
+  return true;
+}
+
+// Only one cut: behind it, more is told by the numbers.
+bool take_in_cut(Core& core, double least, double most) {
+  if (core.form.is_cut()) return false;
+  core.form.least = least, core.form.most = most;
+  return true;
+}
+
+// A line cut off at one side or both: a ReLU, limits, a hard sigmoid.
+bool take_in_activation(Core& core, const Op& op) {
+  constexpr double endless = std::numeric_limits<double>::infinity();
+  if (const auto* relu = std::get_if<Relu>(&op))
+    return relu->negative_slope == 0 && relu->threshold == 0 && take_in_cut(core, 0, relu->max_value.value_or(endless));
+  if (const auto* clip = std::get_if<Clip>(&op))
+    return take_in_cut(core, clip->least.value_or(-endless), clip->most.value_or(endless));
+  const auto* hard = std::get_if<HardSigmoid>(&op);
+  if (!hard || core.form.is_cut()) return false;
+  const auto channels = static_cast<std::size_t>(core.channels);
+  return take_in_scale(core, std::vector<double>(channels, hard->alpha)) &&
+         take_in_shift(core, std::vector<double>(channels, hard->beta)) && take_in_cut(core, 0, 1);
+}
+
 // One number, or one per channel.
 std::optional<std::vector<double>> per_channel(const Tensor& constant, const Core& core, Size rank) {
   const auto values = constant.doubles();
@@ -90,7 +134,7 @@ std::optional<std::vector<double>> per_channel(const Tensor& constant, const Cor
 }
 
 bool take_in_norm(Core& core, const Graph& piece, const Node& node, const BatchNorm& norm) {
-  if (norm.axis != core.axis) return false;
+  if (norm.axis != core.axis || core.form.is_cut()) return false;
   const auto channels = static_cast<std::size_t>(core.channels);
   const auto vector = [&](std::size_t input, double otherwise) {
     const Tensor* constant = constant_of(piece, node, input);
@@ -119,18 +163,16 @@ bool take_in_binary(Core& core, const Graph& piece, const Node& node, BinaryFunc
     for (double& x : *by) x = f(x);
   };
   switch (function) {
-    case BinaryFunction::Multiply: scale_channels(core, *by); return true;
-    case BinaryFunction::Add: shift_channels(core, *by); return true;
+    case BinaryFunction::Multiply: return take_in_scale(core, *by);
+    case BinaryFunction::Add: return take_in_shift(core, *by);
     case BinaryFunction::Divide:
       if (left) return false;
       changed([](double x) { return 1 / x; });
-      scale_channels(core, *by);
-      return true;
+      return take_in_scale(core, *by);
     case BinaryFunction::Subtract:
       if (left) return false;
       changed([](double x) { return -x; });
-      shift_channels(core, *by);
-      return true;
+      return take_in_shift(core, *by);
     default: return false;
   }
 }
@@ -143,11 +185,26 @@ bool take_in_node(Core& core, const Graph& piece, const Node& node) {
   if (const auto* binary = std::get_if<Binary>(&node.op)) return take_in_binary(core, piece, node, binary->function);
   if (const auto* affine = std::get_if<Affine>(&node.op)) {
     const auto channels = static_cast<std::size_t>(core.channels);
-    scale_channels(core, std::vector<double>(channels, affine->scale));
-    shift_channels(core, std::vector<double>(channels, affine->offset));
+    return take_in_scale(core, std::vector<double>(channels, affine->scale)) &&
+           take_in_shift(core, std::vector<double>(channels, affine->offset));
+  }
+  if (const auto axis = axis_behind(piece, node, static_cast<std::size_t>(core.axis))) {
+    core.axis = static_cast<Size>(*axis);
     return true;
   }
-  return false;
+  return take_in_activation(core, node.op);
+}
+
+// Cut off at the same numbers, but for rounding, and a kernel of one shape.
+bool are_comparable(const AffineForm& a, const AffineForm& b) {
+  constexpr double near = 0x1p-20;
+  const auto agree = [&](double x, double y, double size) { return x == y || std::abs(x - y) <= near * size; };
+  const auto width = [](const AffineForm& form) {
+    return std::isfinite(form.most) && std::isfinite(form.least) ? form.most - form.least : 0;
+  };
+  const double size = std::max(width(a), width(b));
+  return a.shape == b.shape && a.kernel.size() == b.kernel.size() && a.bias.size() == b.bias.size() &&
+         agree(a.least, b.least, size) && agree(a.most, b.most, size);
 }
 
 bool moves_in_front(const Op& op) {
@@ -183,7 +240,7 @@ std::optional<AffineForm> affine_form_of(const Graph& piece) {
 }
 
 std::string unexplained_in(const AffineForm& a, const AffineForm& b) {
-  if (a.shape != b.shape || a.kernel.size() != b.kernel.size() || a.bias.size() != b.bias.size()) return "";
+  if (!are_comparable(a, b)) return "";
   std::size_t kernels = 0, biases = 0, at = 0, bias_at = 0;
   double worst = 0, worst_bias = 0;
   const auto excess = [](double x, double y, double size) {
@@ -212,7 +269,7 @@ std::string unexplained_in(const AffineForm& a, const AffineForm& b) {
 }
 
 std::string unexplained_factors_in(const AffineForm& a, const AffineForm& b) {
-  if (a.shape != b.shape || a.kernel.size() != b.kernel.size() || a.bias.size() != b.bias.size()) return "";
+  if (!are_comparable(a, b)) return "";
   struct Off {
     double least = 1, most = -1, sum = 0;
     std::size_t numbers = 0;
@@ -244,7 +301,7 @@ std::string unexplained_factors_in(const AffineForm& a, const AffineForm& b) {
 }
 
 bool adds_the_same(const AffineForm& a, const AffineForm& b) {
-  if (a.shape != b.shape || a.kernel != b.kernel || a.bias.size() != b.bias.size()) return false;
+  if (!are_comparable(a, b) || a.kernel != b.kernel) return false;
   for (std::size_t c = 0; c < a.bias.size(); ++c)
     if (!(std::abs(a.bias[c] - b.bias[c]) <=
           most_steps_of_folding * unit_rounding * std::max(a.bias_size[c], b.bias_size[c])))

@@ -3,6 +3,8 @@
 #pragma once
 #include "graph/graph.h"
 
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,8 +19,11 @@ struct AffineForm {
   std::size_t out_axis = 0;  // of the shape
   Size groups = 1;
   int scalings = 0;  // how many steps scale the channels
+  double least = -std::numeric_limits<double>::infinity(),
+         most = std::numeric_limits<double>::infinity();  // cut off there
+  bool is_cut() const { return std::isfinite(least) || std::isfinite(most); }
 };
-// Nothing: the piece is another than one layer with a kernel and what scales and shifts its channels.
+// Nothing: the piece is another than one layer with a kernel, what scales and shifts its channels, and limits to all of them.
 std::optional<AffineForm> affine_form_of(const Graph& piece);
 
 // The numbers of b that rounding a's does not explain; empty where it explains all of them, or where so many differ that

@@ -15,6 +15,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace convoy::diagnose {
@@ -137,8 +138,39 @@ class Aligner {
     }
     taken_a_.insert(a);
     taken_b_.insert(b);
-    const bool added = add(cut_out(a_, readers_a_, out_a), cut_out(b_, readers_b_, out_b), how, a, b);
+    out_a = cut_out(a_, readers_a_, out_a), out_b = cut_out(b_, readers_b_, out_b);
+    if (has_fingerprint(a_, a_[a]) && family != Family::Recurrent)
+      std::tie(out_a, out_b) = meeting_behind(out_a, out_b);
+    const bool added = add(out_a, out_b, how, a, b);
     if (added && turned && a_[out_a].type.rank() == 3) result_.matches.back().permutation = {1, 0, 2};
+  }
+
+  // What one model adds or scales in a step of its own, the other may have taken into the layer: where the two make other
+  // numbers, but the same further on, before anything else comes in, that is where they stand for each other.
+  std::pair<ValueId, ValueId> meeting_behind(ValueId a, ValueId b) const {
+    if (!are_known(a, b) || !are_spread_apart(*guide_.apart.a[a.slot()], *guide_.apart.b[b.slot()])) return {a, b};
+    const auto here = alone_behind(a_, readers_a_, a), there = alone_behind(b_, readers_b_, b);
+    for (std::size_t steps = 1; steps < here.size() + there.size(); ++steps)
+      for (std::size_t i = 0; i <= steps && i < here.size(); ++i)
+        if (steps - i < there.size() && !matched_a_[here[i].slot()] && !matched_b_[there[steps - i].slot()] &&
+            hold_the_same(here[i], there[steps - i]))
+          return {here[i], there[steps - i]};
+    return {a, b};
+  }
+
+  // The value and what is made of it alone, as long as nothing else reads it.
+  static std::vector<ValueId> alone_behind(const Graph& graph, const std::vector<std::vector<NodeId>>& readers,
+                                           ValueId v) {
+    constexpr std::size_t most = 8;
+    std::vector<ValueId> chain{v};
+    while (chain.size() < most && readers[chain.back().slot()].size() == 1) {
+      const Node& next = graph[readers[chain.back().slot()][0]];
+      const bool is_alone =
+          std::ranges::all_of(next.inputs, [&](ValueId in) { return !in || graph[in].constant || in == chain.back(); });
+      if (!is_alone || kernel_of(graph, next)) break;
+      chain.push_back(next.outputs[0]);
+    }
+    return chain;
   }
 
   static bool holds_numbers(const Graph& graph, NodeId n) {
@@ -218,12 +250,25 @@ class Aligner {
         return true;
       });
     };
-    pair_those([&](NodeId n, NodeId m) { return kinds_a_[n.slot()] == kinds_b_[m.slot()]; });
+    const auto are_of_one_kind = [&](NodeId n, NodeId m) { return kinds_a_[n.slot()] == kinds_b_[m.slot()]; };
+    pair_those([&](NodeId n, NodeId m) { return make_the_same(n, m) && are_of_one_kind(n, m); });
+    pair_those([&](NodeId n, NodeId m) { return make_the_same(n, m); });
+    pair_those(are_of_one_kind);
     // An encoder that is applied to each of two inputs, in whatever order.
     pair_those([&](NodeId n, NodeId m) { return inputs_of_a_[n.slot()] == inputs_of_b_[m.slot()]; });
     for (std::size_t i = 0; i < std::min(left.size(), there.size()); ++i) pairs.emplace_back(left[i], there[i]);
     return pairs;
   }
+
+  // When the models run by themselves.
+  bool are_known(ValueId a, ValueId b) const {
+    const auto &here = guide_.apart.a, &there = guide_.apart.b;
+    return a.slot() < here.size() && b.slot() < there.size() && here[a.slot()] && there[b.slot()];
+  }
+  bool hold_the_same(ValueId a, ValueId b) const {
+    return are_known(a, b) && are_spread_alike(*guide_.apart.a[a.slot()], *guide_.apart.b[b.slot()]);
+  }
+  bool make_the_same(NodeId n, NodeId m) const { return hold_the_same(a_[n].outputs[0], b_[m].outputs[0]); }
 
   // Which inputs of the model each node is computed from.
   static std::vector<std::vector<bool>> inputs_behind(const Graph& graph) {
@@ -375,7 +420,7 @@ class Aligner {
   }
 
   void match_alike(const std::vector<NodeId>& here, const std::vector<NodeId>& there) {
-    constexpr int surroundings = 64;  // more than every other likeness together
+    constexpr int surroundings = 64, numbers_made = 128;  // each more than every other likeness together
     // Of thousands that read the same, those that are about as far behind it: all pairs would take the memory.
     constexpr std::size_t most_pairs = std::size_t{1} << 20U;
     const std::size_t reach = here.size() * there.size() <= most_pairs ? there.size() : most_pairs / here.size();
@@ -388,8 +433,9 @@ class Aligner {
       for (std::size_t j = i > reach ? i - reach : 0; j < std::min(there.size(), i + reach + 1); ++j) {
         const NodeId a = here[i], b = there[j];
         if (may_stand_for(a, b) && (!guide_.by_numbers || likeness_.shares_output(a, b)))
-          candidates.push_back(
-              {(is_alike(a, b) ? surroundings : 0) + (guide_.by_numbers ? likeness_.of(a, b) : 0), a, b});
+          candidates.push_back({(make_the_same(a, b) ? numbers_made : 0) + (is_alike(a, b) ? surroundings : 0) +
+                                    (guide_.by_numbers ? likeness_.of(a, b) : 0),
+                                a, b});
       }
     std::ranges::stable_sort(candidates, std::greater{}, &Candidate::likeness);
     for (const Candidate& one : candidates)

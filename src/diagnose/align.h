@@ -1,6 +1,7 @@
 // Which values of two comparable graphs stand for each other: found by weights first, then by place.
 #pragma once
 #include "diagnose/family.h"
+#include "diagnose/run_apart.h"
 #include "graph/graph.h"
 
 #include <cstdint>
@@ -44,6 +45,8 @@ struct Guide {
   bool by_numbers = true;
   std::vector<std::uint64_t> kinds_a, kinds_b;
   std::vector<std::pair<NodeId, NodeId>> known;  // pairs that are settled
+  RunApart
+      apart;  // of several that may stand for each other, those go first that make the same numbers; empty: not known
 };
 
 Alignment align(const Graph& a, const Graph& b, const Guide& guide = {});

@@ -2,7 +2,9 @@
 
 #include "base/permute.h"
 #include "diagnose/comparable.h"
+#include "graph/stored.h"
 #include "ops/axes.h"
+#include "ops/expect.h"
 
 #include <algorithm>
 #include <numeric>
@@ -31,6 +33,19 @@ std::optional<Sizes> order_since_file(const Graph& graph, ValueId v) {
   return origin->permutation.size() == order.size() ? std::optional(origin->permutation) : std::nullopt;
 }
 
+// Where an axis of the shape lies under another one that holds the same numbers in the same order. Nothing: its cells are not
+// together there, or sizes behind it are not known.
+std::optional<std::size_t> axis_under(const Shape& from, std::size_t axis, const Shape& to) {
+  const auto behind = [](const Shape& shape, std::size_t at) { return product_of(std::span(shape).subspan(at + 1)); };
+  const auto wanted = behind(from, axis);
+  if (!wanted || !wanted->known() || !from[axis].known()) return std::nullopt;
+  for (std::size_t i = to.size(); i-- > 0;) {
+    const auto here = behind(to, i);
+    if (here && *here == *wanted && to[i] == from[axis]) return i;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Sizes likely_order(const Sizes& from, const Sizes& to) {
@@ -49,6 +64,16 @@ bool alike_inputs(const Graph& a, const Graph& b) {
   for (std::size_t i = 0; i < std::min(a.inputs.size(), b.inputs.size()); ++i)
     if (order_since_file(a, a.inputs[i]) != order_since_file(b, b.inputs[i])) return false;
   return true;
+}
+
+std::optional<std::size_t> axis_behind(const Graph& graph, const Node& step, std::size_t axis) {
+  if (step.inputs.size() != 1) return std::nullopt;
+  const Shape &from = graph[step.inputs[0]].type.shape, &to = graph[step.outputs[0]].type.shape;
+  if (const auto* turn = std::get_if<Transpose>(&step.op)) {
+    const auto at = std::ranges::find(turn->permutation, static_cast<Size>(axis));
+    return static_cast<std::size_t>(at - turn->permutation.begin());
+  }
+  return only_reshapes(step.op) ? axis_under(from, axis, to) : std::nullopt;
 }
 
 }  // namespace convoy::diagnose

@@ -1,6 +1,7 @@
 #include "diagnose/comparable.h"
 
 #include "base/permute.h"
+#include "diagnose/axis_order.h"
 #include "diagnose/merge_calls.h"
 #include "diagnose/recognise.h"
 #include "diagnose/rules.h"
@@ -78,30 +79,6 @@ Result<Patch> fold_known_shapes(const Graph& graph, const Target&) {
     made.emplace(node.outputs[0], std::move(now));
   }
   return patch;
-}
-
-// Where an axis of the shape lies under another one that holds the same numbers in the same order. Nothing: its cells are not
-// together there, or sizes behind it are not known.
-std::optional<std::size_t> axis_under(const Shape& from, std::size_t axis, const Shape& to) {
-  const auto behind = [](const Shape& shape, std::size_t at) { return product_of(std::span(shape).subspan(at + 1)); };
-  const auto wanted = behind(from, axis);
-  if (!wanted || !wanted->known() || !from[axis].known()) return std::nullopt;
-  for (std::size_t i = to.size(); i-- > 0;) {
-    const auto here = behind(to, i);
-    if (here && *here == *wanted && to[i] == from[axis]) return i;
-  }
-  return std::nullopt;
-}
-
-// The same behind a step that only moves numbers.
-std::optional<std::size_t> axis_behind(const Graph& graph, const Node& step, std::size_t axis) {
-  if (step.inputs.size() != 1) return std::nullopt;
-  const Shape &from = graph[step.inputs[0]].type.shape, &to = graph[step.outputs[0]].type.shape;
-  if (const auto* turn = std::get_if<Transpose>(&step.op)) {
-    const auto at = std::ranges::find(turn->permutation, static_cast<Size>(axis));
-    return static_cast<std::size_t>(at - turn->permutation.begin());
-  }
-  return only_reshapes(step.op) ? axis_under(from, axis, to) : std::nullopt;
 }
 
 // A sum with a constant behind a layer, or behind what only moves its numbers, becomes its bias, or part of the one that it has.

@@ -9,6 +9,7 @@
 #include "diagnose/freely.h"
 #include "diagnose/hidden_order.h"
 #include "diagnose/merge_calls.h"
+#include "diagnose/run_apart.h"
 #include "diagnose/separate.h"
 #include "diagnose/share.h"
 #include "diagnose/steps_causes.h"
@@ -356,7 +357,7 @@ class Trials {
     is_open_ = at.outsides.is_open;
     is_free_ = at.free && options_.inputs.empty();
     result_.outside = at.outsides.said;
-    const Alignment alignment = align(at.a, at.b);
+    const Alignment alignment = align(at.a, at.b, {.apart = run_apart(at, options_.threads)});
     if (auto wanted = still_wanted("comparing"); !wanted) return wanted;
     const auto fits = fits_of(at, alignment);
     if (trial == 0) fits_at_first_ = fits;

@@ -57,17 +57,39 @@ Status merge(Graph& graph, const Calls& calls, const std::set<std::uint64_t>& un
   return now.empty() ? Status() : apply(graph, std::move(patch));
 }
 
-// A step that holds no numbers, and the first one that reads the same: `x - mean` in `(x - mean) / std` and within std.
+// A step, and the first one that reads the same: `x - mean` in `(x - mean) / std` and within std.
 using Repeats = std::map<NodeId, NodeId>;
+enum class Holding : std::uint8_t { Nothing, Anything };  // the steps that are looked at
 
-Repeats repeats_in(const Graph& graph) {
+// Constants that hold what an earlier one does.
+std::map<ValueId, ValueId> constants_twice(const Graph& graph) {
+  std::map<ValueId, ValueId> twice;
+  std::map<std::uint64_t, std::vector<ValueId>> kept;
+  for (std::size_t i = 0; i < graph.values.size(); ++i) {
+    const ValueId v{static_cast<std::int32_t>(i)};
+    if (!graph[v].constant) continue;
+    const Tensor& own = *graph[v].constant;
+    std::vector<ValueId>& alike = kept[fingerprint(own)];
+    const auto first = std::ranges::find_if(alike, [&](ValueId other) {
+      const Tensor& tensor = *graph[other].constant;
+      return tensor.dtype() == own.dtype() && tensor.shape() == own.shape() && same_bytes(tensor, own);
+    });
+    if (first == alike.end()) alike.push_back(v);
+    else twice.emplace(v, *first);
+  }
+  return twice;
+}
+
+Repeats repeats_in(const Graph& graph, Holding holding) {
   Repeats repeats;
   std::map<ValueId, ValueId> now;
+  if (holding == Holding::Anything) now = constants_twice(graph);
   std::map<std::vector<ValueId>, std::vector<NodeId>> kept;  // by what they read
   const auto is_output = [&](ValueId v) { return std::ranges::find(graph.outputs, v) != graph.outputs.end(); };
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
-    if (fingerprint(graph, node) || std::ranges::any_of(node.outputs, is_output)) continue;
+    const bool is_left_out = holding == Holding::Nothing && has_fingerprint(graph, node);
+    if (is_left_out || std::ranges::any_of(node.outputs, is_output)) continue;
     std::vector<ValueId> reads = node.inputs;
     for (ValueId& v : reads)
       if (const auto other = now.find(v); other != now.end()) v = other->second;
@@ -106,7 +128,7 @@ Status merge(Graph& graph, const Repeats& repeats) {
 
 // Where one of the models has more of them, a mistake may have made two steps alike.
 Status merge_repeated_steps(Graph& a, Graph& b) {
-  const Repeats of_a = repeats_in(a), of_b = repeats_in(b);
+  const Repeats of_a = repeats_in(a, Holding::Nothing), of_b = repeats_in(b, Holding::Nothing);
   if (counted(a, of_a) != counted(b, of_b)) return {};
   if (auto done = merge(a, of_a); !done) return done;
   return merge(b, of_b);
@@ -115,7 +137,7 @@ Status merge_repeated_steps(Graph& a, Graph& b) {
 }  // namespace
 
 Result<bool> merge_repeats(Graph& graph) {
-  const Repeats repeats = repeats_in(graph);
+  const Repeats repeats = repeats_in(graph, Holding::Anything);
   if (auto done = merge(graph, repeats); !done) return pass(done);
   return !repeats.empty();
 }

@@ -9,7 +9,7 @@ namespace convoy::diagnose {
 // no numbers are merged where both have as many that are repeated. Fails: as patches do.
 Status merge_repeated_calls(Graph& a, Graph& b);
 
-// Merges every step that holds no numbers with the first that reads the same; whether there were any. Fails: as patches do.
+// Merges every step, calls of layers as well, with the first that reads the same; whether there were any. Fails: as patches do.
 Result<bool> merge_repeats(Graph& graph);
 
 }  // namespace convoy::diagnose

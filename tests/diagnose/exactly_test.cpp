@@ -511,6 +511,71 @@ TEST(SameExactly, ALayerCalledTwiceOnOneInputIsOneCall) {
   EXPECT_FALSE(diagnosed(once, other).same);
 }
 
+TEST(SameExactly, ALayerForTwoInputsMayBeCalledOnEachAgain) {
+  const std::string before =
+      "input x float32[2,5]\ninput z float32[2,5]\nconst k float32[3,5] = seed 1\nconst c float32[3] = seed 2\n";
+  const std::string behind =
+      "d = binary(P, Q) function=subtract\nf = unary(R) function=tanh\ng = unary(S) function=tanh\n"
+      "m = binary(f, g) function=multiply\ny = concat(d, m) axis=1\noutput y\n";
+  const auto told = [&](const std::string& calls, const std::string& reads) {
+    std::string text = behind;
+    for (std::size_t i = 0; i < 4; ++i) text.replace(text.find("PQRS"[i]), 1, 1, reads[i]);
+    return exactly_parsed(before + calls + text);
+  };
+  const std::string h = "h = linear(x, k, c)\n", i = "i = linear(z, k, c)\n", p = "p = linear(x, k, c)\n",
+                    q = "q = linear(z, k, c)\n";
+  const Graph four = told(h + i + p + q, "hipq"), crosswise = told(q + p + i + h, "pqhi"), two = told(h + i, "hihi");
+  for (const Graph* other : {&crosswise, &two}) {
+    EXPECT_TRUE(diagnosed(four, *other).same);
+    EXPECT_TRUE(diagnosed(*other, four).same);
+  }
+  EXPECT_FALSE(diagnosed(four, told(h + i + p + q, "hiqq")).same);
+}
+
+// Queries and keys: nothing but what was made in front of them tells their steps apart.
+TEST(SameExactly, StepsWithTheSameNumbersStandForThoseThatMakeTheSame) {
+  const std::string before =
+      "input x float32[2,6,4]\nconst k float32[4,4] = seed 1\nconst l float32[4,4] = seed 2\nconst c float32[6,4] = "
+      "seed 3\nconst s float32[6,4] = seed 4\n";
+  const auto turned = [](const std::string& name, const std::string& kernel) {
+    return name + " = linear(x, " + kernel + ")\n" + name + "c = binary(" + name + ", c) function=multiply\n" + name +
+           "t = unary(" + name + ") function=tanh\n" + name + "s = binary(" + name + "t, s) function=multiply\n" +
+           name + "r = binary(" + name + "c, " + name + "s)\n";
+  };
+  const auto graph = [&](const std::string& steps, const std::string& first, const std::string& second) {
+    return exactly_parsed(before + steps + "u = transpose(" + second + ") permutation=0,2,1\ny = matmul(" + first +
+                          ", u)\noutput y\n");
+  };
+  const Graph a = graph(turned("p", "k") + turned("q", "l"), "pr", "qr");
+  const Graph b = graph(turned("q", "l") + turned("p", "k"), "pr", "qr");
+  const Graph exchanged = graph(turned("p", "k") + turned("q", "l"), "qr", "pr");
+  EXPECT_TRUE(diagnosed(a, b).same);
+  EXPECT_TRUE(diagnosed(b, a).same);
+  EXPECT_FALSE(diagnosed(a, exchanged).same);
+}
+
+// What TensorFlow's converter makes of a hard sigmoid: its 3 is added to the bias, and the sixth stands behind the limit.
+TEST(SameExactly, WhatIsAddedInAFunctionMayBePartOfTheBias) {
+  const std::string before =
+      "input x float32[2,5]\nconst k float32[3,5] = seed 1\nconst c float32[3] = seed 2\nconst m float32[2,3] = seed "
+      "3\n";
+  const Graph a = exactly_parsed(before +
+                                 "p = linear(x, k, c)\nf = hard_sigmoid(p)\ny = binary(f, m) function=multiply\n"
+                                 "output y\n");
+  const Graph b = with(
+      exactly_parsed(before + "const n float32[1] = 0.16666667\np = linear(x, k, c)\nf = relu(p) max_value=6\n"
+                              "s = binary(f, n) function=multiply\ny = binary(s, m) function=multiply\noutput y\n"),
+      "c", [](auto& n) {
+        for (float& x : n) x += 3;
+      });
+  EXPECT_TRUE(diagnosed(a, b).same);
+  EXPECT_TRUE(diagnosed(b, a).same);
+  const Diagnosis found = diagnosed(a, with(b, "k", [](auto& n) { n[7] *= 1.00001F; }));
+  ASSERT_EQ(found.findings.size(), 1);
+  EXPECT_NE(found.findings[0].says.find("kernel [1, 2]"), std::string::npos) << found.findings[0].says;
+  EXPECT_FALSE(diagnosed(a, with(b, "c", [](auto& n) { n[1] += 0.0001F; })).same);
+}
+
 // With a stride of 5 a further cell of padding makes a further window at every fifth size alone.
 TEST(SameExactly, SizesAreTriedUntilEveryStrideHasLeftOverAllThatItMay) {
   const std::string before = "input x float32[1,2,?,?]\nconst k float32[3,2,3,3] = seed 1\n";
