@@ -112,25 +112,43 @@ def small_nets():
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ["int8", "uint8", None])
-@pytest.mark.parametrize("name", ["pad", "gather", "silu", "upward", "squared", "padded", "norm", "attention", "gelu", "selu", "mish", "length"])
-def test_a_small_quantised_file_is_written_as_it_was(name, kind, tmp_path):
+def small_model(name, kind, draw, middle=0):
     import tensorflow as tf
 
     traced = tf.function(small_nets()[name], input_signature=[tf.TensorSpec((1, 7, 9, 3), tf.float32, name="x")])
     converter = tf.lite.TFLiteConverter.from_concrete_functions([traced.get_concrete_function()])
-    draw = np.random.default_rng(6)
     converter.optimizations = [tf.lite.Optimize.DEFAULT]
-    converter.representative_dataset = lambda: ([draw.standard_normal((1, 7, 9, 3)).astype("f4")] for _ in range(8))
+    converter.representative_dataset = lambda: ([draw.standard_normal((1, 7, 9, 3)).astype("f4") + middle] for _ in range(8))
     if kind:
         converter.inference_input_type = converter.inference_output_type = getattr(tf, kind)
+    return converter.convert()
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint8", None])
+@pytest.mark.parametrize("name", ["pad", "gather", "silu", "upward", "squared", "padded", "norm", "gelu", "selu", "mish", "length"])
+def test_a_small_quantised_file_is_written_as_it_was(name, kind, tmp_path):
+    draw = np.random.default_rng(6)
     source, port = tmp_path / "source.tflite", tmp_path / "port.tflite"
-    source.write_bytes(converter.convert())
+    source.write_bytes(small_model(name, kind, draw))
     convoy("port", source, "-o", port, "--quantized", "keep")
     x = draw.standard_normal((1, 7, 9, 3)).astype("f4")
     if kind:
         x = draw.integers(np.iinfo(kind).min, np.iinfo(kind).max, x.shape, kind, endpoint=True)
     np.testing.assert_array_equal(interpreted(port, x, True), interpreted(source, x, True))
+
+
+def test_a_product_of_matrices_is_not_given_to_a_kernel_that_forgets_a_zero_point(tmp_path):
+    """XNNPACK takes the second factor's for 0: the source itself is far off there."""
+    draw = np.random.default_rng(6)
+    source, port = tmp_path / "source.tflite", tmp_path / "port.tflite"
+    source.write_bytes(small_model("attention", "int8", draw, 1))
+    said = convoy("port", source, "-o", port, "--quantized", "keep").stdout
+    assert "BATCH_MATMUL: its second factor has a zero point, which XNNPACK's kernel leaves out" in said
+    x = draw.integers(-128, 127, (1, 7, 9, 3), "int8", endpoint=True)
+    wanted = interpreted(source, x, True).astype(int)
+    assert np.abs(interpreted(source, x, False) - wanted).max() > 10
+    for reference in (True, False):
+        assert np.abs(interpreted(port, x, reference) - wanted).max() <= 2
 
 
 def test_weights_that_the_file_does_not_hold_as_integers_are_said(tmp_path):

@@ -104,7 +104,7 @@ bool is_alike(const QuantizedCall& call) {
   return are_of_one_type(call) && call.out[0] && call.input(0).dtype == call.output().dtype;
 }
 
-// Of bytes in steps of 1/256, of 16 bits as they are held.
+// Of bytes in steps of 1/256, so that nearer numbers are equal; of 16 bits as they are held.
 Results compared(const Binary& op, const QuantizedCall& call) {
   if (!are_of_one_type(call)) return no_kernel("a comparison of unlike types");
   const bool wide = call.input().dtype == DType::I16;

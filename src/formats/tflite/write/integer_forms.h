@@ -10,7 +10,7 @@ enum class IntegerKind : std::uint8_t {
   Weighted,  // whole weights, and a bias in steps of the input's times the weights'
   Function,  // of one input or two, to steps of its own
   Signed,  // the same, of bytes with a sign alone
-  Compares,  // gives truths; its scales are below 1
+  Compares,  // gives truths, of numbers in steps of 1/256 to 1
   SameSteps,  // computes, but gives the steps that it takes
   To256,  // gives 256 steps from 0 to 1
   To128,  // gives 256 steps from -1 to 1
@@ -20,7 +20,7 @@ struct IntegerForm {
   std::string_view name;
   int version;  // the lowest that says 8 bits
   IntegerKind kind;
-  int x = 0, weight = -1, bias = -1;  // of inputs
+  int x = 0, weight = -1, bias = -1;  // of inputs; the weight's zero point is 0
   Size axis = 0;  // of the weights, that several scales go along
 };
 

@@ -293,11 +293,14 @@ class IntegerKernels {
     return true;
   }
 
+  // Its kernel compares in steps of 1/256, and takes numbers of less for equal ones.
   bool compares_whole(const DocumentOperator& op, int version) {
     DocumentOperator whole = op;
-    if (!is_rounded(op) || take_inputs(whole) ||
-        std::ranges::any_of(whole.inputs, [&](Place t) { return all_.steps(t)->scales.front() >= 1; }))
-      return false;
+    const auto is_apart = [&](Place t) {
+      const float scale = all_.steps(t)->scales.front();
+      return scale < 1 && (scale >= 0x1p-8F || all_.tensor(t).constant.has_value());
+    };
+    if (!is_rounded(op) || take_inputs(whole) || !std::ranges::all_of(whole.inputs, is_apart)) return false;
     whole.version = std::max(whole.version, version);
     now_.push_back(std::move(whole));
     ++report_.whole;
@@ -333,6 +336,9 @@ class IntegerKernels {
     DocumentOperator whole = op;
     auto refusal = form->kind == IntegerKind::Weighted ? weigh(whole, *form) : take_inputs(whole);
     if (refusal) return refusal;
+    if (form->kind == IntegerKind::Signed && form->weight >= 0 &&
+        all_.steps(whole.inputs[static_cast<std::size_t>(form->weight)])->zero_points.front() != 0)
+      return Refusal{"its second factor has a zero point, which XNNPACK's kernel leaves out"};
     const auto takes = [&](std::size_t i) {
       return takes_steps(form->kind, *all_.steps(whole.inputs[i]), *all_.steps(y));
     };
