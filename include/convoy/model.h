@@ -53,6 +53,10 @@ class Model {
  public:
   explicit Model(std::shared_ptr<const Graph> graph, std::filesystem::path file = {},
                  std::vector<std::string> remarks = {}, bool draws_weights = false);
+  // Copies share the network, and what is moved from stays a model.
+  Model(const Model&) = default;
+  Model& operator=(const Model&) = default;
+  ~Model() = default;
 
   const std::string& name() const;
   const std::string& format() const;  // "Keras 3.15.1", "ONNX opset 17"

@@ -1,5 +1,6 @@
 #include "convoy/granting.h"
 
+#include <algorithm>
 #include <charconv>
 #include <string>
 #include <utility>
@@ -11,7 +12,7 @@ thread_local std::optional<Size> granted;
 
 }  // namespace
 
-Granting::Granting(Size bytes) noexcept : before_(std::exchange(granted, bytes)) {}
+Granting::Granting(Size bytes) noexcept : before_(std::exchange(granted, std::clamp(bytes, Size{1}, Size{1} << 60))) {}
 Granting::~Granting() { granted = before_; }
 
 std::optional<Size> Granting::current() noexcept { return granted; }

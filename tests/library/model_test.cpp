@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <limits>
 
 namespace convoy::model_test {
 namespace {
@@ -511,6 +512,19 @@ TEST(Library, APortThatIsCancelledLeavesNothing) {
     for (const auto& file : std::filesystem::directory_iterator(folder)) std::filesystem::remove(file);
   }
   EXPECT_GT(ended, 0U);
+}
+
+TEST(Library, WhatIsMovedFromStaysAModel) {
+  auto model = load(digits, ReadOptions{});
+  ASSERT_TRUE(model);
+  const Model other = std::move(*model);
+  EXPECT_EQ(model->name(), other.name());
+  EXPECT_TRUE(model->run(std::vector<Tensor>{Tensor::of({1, 8, 8, 1}, std::vector<float>(64))}));
+}
+
+TEST(Library, AGrantIsNoOverflow) {
+  const Granting all(std::numeric_limits<Size>::max());
+  EXPECT_TRUE(load(digits, ReadOptions{}));
 }
 
 TEST(Library, AnArrayOfOtherAxesIsRefused) {

@@ -87,3 +87,28 @@ def test_filled_like_another(name, tmp_path):
         assert np.array_equal(got, want, equal_nan=True), file
     ported = import_file(tmp_path / "again.py").load()
     assert np.array_equal(ported(x).numpy(), want, equal_nan=True)
+
+
+@pytest.mark.parametrize("of_truths", [True, False])
+def test_a_query_that_sees_nothing_gives_zeros(of_truths, tmp_path):
+    class Net(torch.nn.Module):
+        def forward(self, x, seen):
+            mask = seen if of_truths else torch.where(seen, 0.0, float("-inf"))
+            return torch.nn.functional.scaled_dot_product_attention(x, x, x, attn_mask=mask[:, None, :].expand(-1, 3, -1))
+
+    x, seen = torch.arange(12.0).reshape(2, 3, 2) / 10, torch.tensor([[True, True, False], [False, False, False]])
+    program = torch.export.export(Net(), (x, seen), dynamic_shapes=({0: torch.export.Dim("batch")},) * 2)
+    torch.export.save(program, tmp_path / "m.pt2")
+    torch.export.save(program.run_decompositions(), tmp_path / "plain.pt2")
+    want = Net()(x, seen).numpy()
+    assert (want[1] == 0).all()
+    convoy("port", tmp_path / "m.pt2", "-o", tmp_path / "m.onnx")
+    for file in ("m.pt2", "plain.pt2", "m.onnx"):
+        (got,) = run_natively([tmp_path / file], {"x": x.numpy(), "seen": seen.numpy()}, tmp_path)
+        assert_close(got, want, 1e-6)
+
+
+def test_a_local_response_over_a_series_is_no_operator_of_onnx_runtime(tmp_path):
+    (tmp_path / "net.py").write_text("from torch import nn\nmodel = nn.Sequential(nn.Conv1d(4, 4, 1), nn.LocalResponseNorm(3))\n")
+    port = ["port", tmp_path / "net.py", "--shape", "1,4,5", "-o", tmp_path / "m.onnx"]
+    assert "local response over other than images" in convoy(*port, code=6).stderr

@@ -26,7 +26,8 @@ constexpr auto without_meaning = std::to_array<std::string_view>(
      "recurrent_regularizer", "beta_regularizer", "gamma_regularizer", "embeddings_regularizer", "alpha_regularizer",
      "activity_regularizer", "kernel_constraint", "bias_constraint", "depthwise_constraint", "pointwise_constraint",
      "recurrent_constraint", "beta_constraint", "gamma_constraint", "embeddings_constraint", "alpha_constraint",
-     "lora_rank", "lora_alpha", starts_anew, group_key, cell_key,
+     "query_initializer", "key_initializer", "value_initializer", "output_initializer", "lora_rank", "lora_alpha",
+     starts_anew, group_key, cell_key,
     // Keras 1
      "init", "inner_init", "forget_bias_init", "weights", "W_regularizer", "b_regularizer", "U_regularizer",
      "W_constraint", "b_constraint", "beta_init", "gamma_init", "input_dim", "input_length"});

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <numbers>
+#include <numeric>
 #include <string>
 
 namespace convoy::keras {
@@ -203,7 +205,14 @@ Result<Tensor> initial_weight(std::string_view class_name, const Json& config, s
       initialiser = *found;
       break;
     }
-  auto numbers = initial_numbers(initialiser, shape);
+  // What is summed over in attention lies in front: one axis, or all but the last of the layer behind.
+  const bool is_inside = class_name.ends_with("Attention") && whole.ends_with("_kernel") && shape.size() > 2;
+  const auto border = is_inside ? std::next(shape.begin(), part == "output" ? std::ssize(shape) - 1 : 1) : shape.end();
+  const auto product = [](auto first, auto last) { return std::accumulate(first, last, Size{1}, std::multiplies<>()); };
+  auto numbers = is_inside
+                     ? initial_numbers(initialiser, {product(shape.begin(), border), product(border, shape.end())})
+                     : initial_numbers(initialiser, shape);
+  if (numbers && is_inside) numbers = numbers->reshaped(shape);
   const auto argument = config.find("unit_forget_bias");
   if (!numbers || class_name != "LSTM" || name != "bias" || shape.size() != 1 ||
       (argument != config.end() && *argument == false))

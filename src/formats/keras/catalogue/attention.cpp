@@ -451,15 +451,15 @@ Values masking(Use& use) {
 
 constexpr std::array rows_of_attention{
     CatalogueRow{"layers.Masking", "mask_value=0", masking},
-    CatalogueRow{"saved.MultiHeadAttention",
+    CatalogueRow{"layers.MultiHeadAttention",
                  "num_heads key_dim value_dim= dropout=0 use_bias=True output_shape= attention_axes= use_gate=False "
                  "sliding_window=",
                  multi_head},
-    CatalogueRow{"saved.GroupQueryAttention saved.GroupedQueryAttention",
+    CatalogueRow{"layers.GroupedQueryAttention|GroupQueryAttention",
                  "head_dim num_query_heads num_key_value_heads dropout=0 use_bias=True use_gate=False sliding_window=",
                  group_query},
-    CatalogueRow{"saved.Attention", "use_scale=False score_mode=dot", attention},
-    CatalogueRow{"saved.AdditiveAttention", "use_scale=True", additive_attention},
+    CatalogueRow{"layers.Attention", "use_scale=False score_mode=dot dropout=0 seed=", attention},
+    CatalogueRow{"layers.AdditiveAttention", "use_scale=True dropout=0 seed=", additive_attention},
 };
 
 }  // namespace

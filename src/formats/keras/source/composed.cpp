@@ -8,98 +8,11 @@ namespace convoy::keras {
 
 namespace {
 
-// Sources: keras/src/layers/attention/multi_head_attention.py, attention.py, additive_attention.py and
-// keras/src/layers/rnn/conv_lstm.py of Keras 3.15; keras/engine/topology.py of Keras 1 for Merge.
+// Sources: keras/src/layers/rnn/conv_lstm.py of Keras 3.15; keras/engine/topology.py of Keras 1 for Merge.
 constexpr const char* composed_layers = R"(
 import math
 from keras import layers, ops, activations
 from keras.layers import merge
-
-def masked(scores, mask, causal):  # scores over [..., queries, keys], those that nobody sees far below the others
-    if mask is not None:
-        mask = ops.cast(mask, "bool")
-        for _ in range(len(scores.shape) - len(mask.shape)):
-            mask = ops.expand_dims(mask, -3)
-        scores = ops.where(mask, scores, -1e9)
-    if causal:
-        queries, keys = scores.shape[-2:]
-        if queries is None or keys is None:
-            raise NotImplementedError("a causal mask over a free number of steps is not read; give it with --shape")
-        scores = ops.where(ops.tril(ops.ones((queries, keys), dtype="bool")), scores, -1e9)
-    return scores
-
-class MultiHeadAttention(layers.Layer):
-    def __init__(self, num_heads, key_dim, value_dim=None, dropout=0.0, use_bias=True, output_shape=None,
-                 attention_axes=None, name=None, **kwargs):
-        super().__init__(name=name)
-        if attention_axes is not None:
-            raise NotImplementedError("MultiHeadAttention(attention_axes=...) is not read")
-        self.heads, self.key_dim, self.value_dim = num_heads, key_dim, value_dim or key_dim
-        self.use_bias, self.wanted = use_bias, output_shape
-
-    def dense(self, equation, output_shape, bias_axes):
-        return layers.EinsumDense(equation, output_shape, bias_axes=bias_axes if self.use_bias else None)
-
-    def prepare(self, query):
-        if hasattr(self, "query_dense"):
-            return
-        self.query_dense = self.dense("abc,cde->abde", [None, self.heads, self.key_dim], "de")
-        self.key_dense = self.dense("abc,cde->abde", [None, self.heads, self.key_dim], "de")
-        self.value_dense = self.dense("abc,cde->abde", [None, self.heads, self.value_dim], "de")
-        wanted = query.shape[-1] if self.wanted is None else self.wanted
-        last = wanted[-1] if isinstance(wanted, (list, tuple)) else wanted
-        self.output_dense = self.dense("abcd,cde->abe", [None, last], "e")
-
-    def call(self, query, value, key=None, attention_mask=None, return_attention_scores=False, use_causal_mask=False):
-        self.prepare(query)
-        q = self.query_dense(query)
-        k = self.key_dense(value if key is None else key)
-        v = self.value_dense(value)
-        scores = ops.matmul(ops.transpose(q * (1.0 / math.sqrt(float(self.key_dim))), (0, 2, 1, 3)),
-                            ops.transpose(k, (0, 2, 3, 1)))
-        weights = ops.softmax(masked(scores, attention_mask, use_causal_mask), axis=-1)
-        summed = ops.transpose(ops.matmul(weights, ops.transpose(v, (0, 2, 1, 3))), (0, 2, 1, 3))
-        made = self.output_dense(summed)
-        return (made, weights) if return_attention_scores else made
-
-class Attention(layers.Layer):
-    def __init__(self, use_scale=False, score_mode="dot", dropout=0.0, seed=None, name=None, **kwargs):
-        super().__init__(name=name)
-        if score_mode != "dot":
-            raise NotImplementedError("Attention(score_mode='concat') is not read")
-        self.use_scale = use_scale
-
-    def build(self, input_shape):
-        if self.use_scale:
-            self.scale = self.add_weight(name="scale", shape=(), initializer="ones")
-
-    def scores(self, query, key):
-        made = ops.matmul(query, ops.transpose(key, (0, 2, 1)))
-        return made * self.scale if self.use_scale else made
-
-    def call(self, inputs, mask=None, return_attention_scores=False, use_causal_mask=False):
-        query, value = inputs[0], inputs[1]
-        scores = self.scores(query, inputs[2] if len(inputs) > 2 else value)
-        seen = None
-        if mask is not None and mask[1] is not None:
-            seen = ops.expand_dims(ops.cast(mask[1], "bool"), -2)
-        weights = ops.softmax(masked(scores, seen, use_causal_mask), axis=-1)
-        made = ops.matmul(weights, value)
-        if mask is not None and mask[0] is not None:
-            made = made * ops.expand_dims(ops.cast(mask[0], "float32"), -1)
-        return (made, weights) if return_attention_scores else made
-
-class AdditiveAttention(Attention):
-    def __init__(self, use_scale=True, dropout=0.0, name=None, **kwargs):
-        super().__init__(use_scale=use_scale, name=name)
-
-    def build(self, input_shape):
-        if self.use_scale:
-            self.scale = self.add_weight(name="scale", shape=(input_shape[0][-1],), initializer="glorot_uniform")
-
-    def scores(self, query, key):
-        made = ops.tanh(ops.expand_dims(query, 2) + ops.expand_dims(key, 1))
-        return ops.sum(made * self.scale if self.use_scale else made, axis=-1)
 
 def conv_lstm(rank):
     spread = lambda n: (n,) * rank if isinstance(n, int) else tuple(n)
@@ -199,9 +112,7 @@ class CenterCrop(layers.Layer):
 }  // namespace
 
 Result<std::optional<Value>> SourceLibrary::composed(Interpreter& in, const std::string& name) {
-  constexpr std::array<std::string_view, 8> classes{
-      "MultiHeadAttention", "Attention",  "AdditiveAttention", "Merge",
-      "ConvLSTM1D",         "ConvLSTM2D", "ConvLSTM3D",        "CenterCrop"};
+  constexpr std::array<std::string_view, 5> classes{"Merge", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D", "CenterCrop"};
   if (name.find('.') != std::string::npos) return composed_function(in, name);
   if (std::ranges::find(classes, name) == classes.end()) return std::nullopt;
   if (!composed_) {

@@ -69,7 +69,9 @@ struct Drawing {
 constexpr Parameter bias{"bias_initializer", "Zeros"};
 constexpr Parameter kernel{"kernel_initializer", "GlorotUniform"}, recurrent{"recurrent_initializer", "Orthogonal"};
 constexpr Parameter depthwise{"depthwise_initializer", "GlorotUniform"};
+constexpr std::string_view of_attention = "MultiHeadAttention GroupedQueryAttention";
 constexpr std::array drawings{
+    Drawing{of_attention, {kernel, bias}},
     Drawing{"DepthwiseConv1D DepthwiseConv2D", {depthwise, bias}},
     Drawing{"SeparableConv1D SeparableConv2D", {depthwise, {"pointwise_initializer", "GlorotUniform"}, bias}},
     Drawing{"Conv1D Conv2D Conv3D Conv1DTranspose Conv2DTranspose Conv3DTranspose Dense EinsumDense", {kernel, bias}},
@@ -185,6 +187,20 @@ Status SourceLibrary::draw(Interpreter& in, SourceLayer& layer, const std::map<s
   }
   if (drawing->seed_last && !own_seed) seeds_.next();
   return {};
+}
+
+// Attention draws for the layers inside it when it is first called, each by a copy of its own initialiser.
+void SourceLibrary::draw_inside(SourceLayer& layer) {
+  if (!names(of_attention, layer.class_name) || !layer.calls.empty()) return;
+  const Json kernel = layer.config.value("kernel_initializer", Json());
+  if (!kernel.is_object()) return;
+  const Json dropped = layer.config.value("dropout", Json()), seed = layer.config.value("seed", Json());
+  for (const char* part : {"query", "key", "value", "output"}) {
+    const bool drops = part == std::string_view("output") && dropped.is_number() && dropped > 0 && seed.is_null();
+    if (drops) seeds_.next();
+    Json& own = layer.config[std::string(part) + "_initializer"] = kernel;
+    if (own.value("drawn", false) && own["config"].contains("seed")) own["config"]["seed"] = seeds_.next();
+  }
 }
 
 // A copy made of a layer's config draws anew what the layer drew itself.

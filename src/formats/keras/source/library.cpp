@@ -325,6 +325,7 @@ Made SourceLibrary::call(Interpreter& in, SourceLayer& layer, Arguments& given) 
     if (given.placed.size() != 1 && !joins) return fail(Fault::Format, "a Sequential is called on one tensor");
     return follow_sequential(in, layer, given.placed.size() == 1 ? given.placed[0] : in.list(given.placed));
   }
+  draw_inside(layer);
   SourceCall call;
   call.order = ++calls_;
   if (!within_.empty()) std::tie(call.within, call.within_call) = within_.front();

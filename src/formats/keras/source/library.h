@@ -98,6 +98,7 @@ class SourceLibrary : public python::Library {
   // What the layer's constructor draws, in its order; `said`: the initialisers that the program gives.
   Status draw(python::Interpreter& in, SourceLayer& layer, const std::map<std::string, python::Value>& argument);
   void draw_again(Json& object);
+  void draw_inside(SourceLayer& layer);
   Result<python::Value> input_function(python::Interpreter& in, python::Arguments& given);
   Result<python::Value> add(python::Interpreter& in, python::Arguments& given);
   void keep(python::Interpreter& in, python::Instance& instance, SourceLayer* layer);  // what an instance is made of

@@ -310,6 +310,7 @@ Status write_local_response_norm(const LocalResponseNorm& op, Sink& sink) {
   if (op.before != (size - 1) / 2) return sink.refused("a local response whose odd cell lies in front");
   const Attributes words{
       {"alpha", op.alpha * static_cast<double>(size)}, {"beta", op.beta}, {"bias", op.bias}, {"size", size}};
+  if (sink.rank() != 4) return sink.refused("a local response over other than images, which ONNX Runtime does not run");
   if (op.axis == 1) {
     sink.last("LRN", {sink.name()}, words);
     return {};

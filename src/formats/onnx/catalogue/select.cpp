@@ -70,6 +70,7 @@ std::vector<ValueId> reverse_sequence(FunctionCall& call) {
 std::vector<ValueId> center_crop_pad(FunctionCall& call) {
   const ValueId x = call.tensor("input_data");
   const auto shape = known_integers(call, "shape");
+  if (!shape) call.refuse(Fault::Format, "input 'shape' is missing");
   const Size rank = call.rank(x);
   const Sizes axes = call.attrs.list("axes", all_axes(rank));
   if (shape && shape->size() != axes.size())

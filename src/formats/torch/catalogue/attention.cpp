@@ -2,6 +2,7 @@
 #include "formats/torch/catalogue/arguments.h"
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
+#include "ops/expect.h"
 
 #include <nlohmann/json.hpp>
 
@@ -33,10 +34,12 @@ ValueId causal_mask(FunctionCall& call, ValueId q, ValueId k) {
 // Whether every query of a known mask sees something.
 bool sees_something(const Tensor* mask) {
   if (!mask || mask->shape().empty() || mask->shape().back() == 0) return false;
-  const auto cells = mask->integers();
+  const double unseen = is_floating(mask->dtype()) ? -std::numeric_limits<double>::infinity() : 0;
+  const auto cells = mask->doubles();
   const auto keys = static_cast<std::size_t>(mask->shape().back());
   for (std::size_t row = 0; row + keys <= cells.size(); row += keys)
-    if (std::ranges::all_of(std::span(cells).subspan(row, keys), [](auto cell) { return cell == 0; })) return false;
+    if (std::ranges::all_of(std::span(cells).subspan(row, keys), [&](double cell) { return cell == unseen; }))
+      return false;
   return true;
 }
 
@@ -58,8 +61,8 @@ ValueId spread_heads(FunctionCall& call, ValueId q, ValueId x) {
   return call.add(take, {x});
 }
 
-// Source: torch.nn.functional.scaled_dot_product_attention of PyTorch 2.13. Truths keep what they are true for, and a
-// query that sees nothing gives zeros; numbers are added to the scores.
+// Source: torch.nn.functional.scaled_dot_product_attention of PyTorch 2.13. Truths keep what they are true for, numbers are
+// added to the scores; a query that sees nothing, for all is false or negative infinity, gives zeros.
 Results attention(FunctionCall& call) {
   const ValueId q = call.tensor("query");
   ValueId k = call.tensor("key"), v = call.tensor("value"), mask = call.optional("attn_mask");
@@ -93,8 +96,13 @@ Results attention(FunctionCall& call) {
     scores = call.add(Binary{BinaryFunction::Add}, {scores, mask});
   }
   ValueId weights = call.add(Softmax{{rank - 1}}, {scores});
-  if (chooses && !sees_something(call.constant(mask)))
-    weights = call.add(Where{}, {mask, weights, number_constant(call, "none", 0, dtype)});
+  if (mask && !sees_something(call.constant(mask))) {
+    const auto lowest = [&] {
+      return number_constant(call, "hidden", -std::numeric_limits<double>::infinity(), call.type(mask).dtype);
+    };
+    const ValueId seen = chooses ? mask : call.add(Binary{BinaryFunction::Greater}, {mask, lowest()});
+    weights = call.add(Where{}, {seen, weights, number_constant(call, "none", 0, dtype)});
+  }
   return {call.add(MatMul{}, {weights, v})};
 }
 
