@@ -8,6 +8,7 @@
 #include "ops/expect.h"
 
 #include <array>
+#include <cmath>
 
 namespace convoy::tflite {
 namespace {
@@ -24,11 +25,26 @@ std::vector<ValueId> power(FunctionCall& call) {
   return {call.add(Binary{BinaryFunction::Power}, {a, b})};
 }
 
-// With an activation in its options, and a remark on 16-bit numbers that says nothing of float32.
+bool is_power_of_two(float scale) {
+  const float log = std::log2(scale);
+  return std::abs(log - std::round(log)) < 1e-3F;
+}
+
+// Sums of 16-bit numbers that are shifted alone, as old converters ask for; of float32 and other scales the option says nothing.
+bool shifts(FunctionCall& call, ValueId a, ValueId b) {
+  const auto fits = [](const Quantization* q) {
+    return q && q->dtype == DType::I16 && is_power_of_two(q->scales.front());
+  };
+  return call.attrs.truth("pot_scale_int16", false) && fits(call.quantization(a)) && fits(call.quantization(b));
+}
+
+// With an activation in its options.
 template <BinaryFunction function>
 std::vector<ValueId> arithmetic_of(FunctionCall& call) {
   const ValueId a = call.tensor("a"), b = call.tensor("b");
-  call.attrs.ignore({"pot_scale_int16"});
+  if (shifts(call, a, b) && !call.failed())
+    call.refuse(Fault::Unsupported,
+                "option 'pot_scale_int16' is true beside scales that are powers of two, which is not carried");
   if (call.failed()) return {};
   const bool whole = function == BinaryFunction::Divide && !is_floating(call.type(a).dtype);
   return {activated(call, call.add(Binary{whole ? BinaryFunction::TruncateDivide : function}, {a, b}))};
