@@ -9,6 +9,7 @@
 #include "diagnose/freely.h"
 #include "diagnose/hidden_order.h"
 #include "diagnose/merge_calls.h"
+#include "diagnose/named_order.h"
 #include "diagnose/run_apart.h"
 #include "diagnose/separate.h"
 #include "diagnose/share.h"
@@ -428,47 +429,6 @@ class Trials {
   bool is_free_ = true, is_open_ = false, is_all_turned_ = false;
 };
 
-// The places of `names` in which those of `wanted` stand; nothing where they are not the same names, each once.
-std::optional<std::vector<std::size_t>> places_by_name(const std::vector<std::string>& wanted,
-                                                       const std::vector<std::string>& names) {
-  std::vector<std::size_t> places;
-  if (wanted.size() != names.size()) return std::nullopt;
-  for (const std::string& name : wanted) {
-    const auto at = std::ranges::find(names, name);
-    if (at == names.end() || std::ranges::count(names, name) != 1) return std::nullopt;
-    places.push_back(static_cast<std::size_t>(at - names.begin()));
-  }
-  return places;
-}
-
-std::vector<std::string> input_names(const Graph& graph) {
-  std::vector<std::string> names;
-  for (const ValueId v : graph.inputs) names.push_back(graph[v].name);
-  return names;
-}
-
-// A signature of TensorFlow's names what it takes, and orders it by that.
-bool takes_by_name(const Graph& graph) {
-  return graph.inputs_by_name || graph.source_format.starts_with("TensorFlow") ||
-         graph.source_format.starts_with("TFLite");
-}
-
-// What a model takes or gives in a dictionary goes by its name, in whatever order, where the other has the same names.
-Graph in_order_of(const Graph& a, Graph b) {
-  if (a.outputs_by_name || b.outputs_by_name)
-    if (const auto places = places_by_name(a.output_names, b.output_names)) {
-      const auto outputs = b.outputs;
-      for (std::size_t i = 0; i < places->size(); ++i) b.outputs[i] = outputs[(*places)[i]];
-      b.output_names = a.output_names;
-    }
-  if (takes_by_name(a) || takes_by_name(b))
-    if (const auto places = places_by_name(input_names(a), input_names(b))) {
-      const auto inputs = b.inputs;
-      for (std::size_t i = 0; i < places->size(); ++i) b.inputs[i] = inputs[(*places)[i]];
-    }
-  return b;
-}
-
 Result<Diagnosis> diagnosed_as_written(const Graph& a, const Graph& b, const Options& options) {
   Trials trials(a, b, options, Unsaid::Convention);
   auto result = trials.run();
@@ -495,6 +455,21 @@ void name_other_types(const Graph& a, const Graph& b, Scope& scope) {
       scope.other_types.push_back("output '" + a.output_names[i] + "' is " + std::string(name_of(ours)) + " in a, " +
                                   std::string(name_of(theirs)) + " in b");
   }
+}
+
+// A file's order of outputs and that of its signature's names are both the model's.
+Result<Diagnosis> diagnosed_in_some_order(const Graph& a, const Graph& b, const Options& options) {
+  auto result = diagnosed(a, b, options);
+  if (!result) return result;
+  name_other_types(a, b, result->scope);
+  const auto other_a = result->same ? std::nullopt : by_numbered_outputs(a);
+  const auto other_b = result->same ? std::nullopt : by_numbered_outputs(b);
+  if (!other_a == !other_b) return result;
+  const Graph &now_a = other_a ? *other_a : a, &now_b = other_b ? *other_b : b;
+  auto other = diagnosed(now_a, now_b, options);
+  if (!other || !other->same) return result;
+  name_other_types(now_a, now_b, other->scope);
+  return other;
 }
 
 // What is not rounding is found with ranges in place of steps, and how much rounding loses, layer by layer.
@@ -543,8 +518,7 @@ Result<Diagnosis> diagnose(const Graph& a, const Graph& written_b, const Options
   if (auto sound = check_given(a, options.inputs); !sound) return pass(sound);
   const Graph b = in_order_of(a, written_b);
   if (are_twins(a, b)) return twins_diagnosed(a, b, options);
-  auto result = diagnosed(a, b, options);
-  if (result) name_other_types(a, b, result->scope);
+  auto result = diagnosed_in_some_order(a, b, options);
   const auto is_widening = [](const Node& node) { return node.kind == "DequantizeLinear"; };
   if (result && (rounds_to_steps(a) || std::ranges::any_of(a.nodes, is_widening))) name_steps(a, b, result->findings);
   return result;

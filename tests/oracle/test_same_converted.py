@@ -235,3 +235,24 @@ def test_a_model_of_keras_is_what_tensorflow_makes_of_it(name, tmp_path):
         port = tmp_path / f"port.{to}"
         subprocess.run([str(CONVOY), "port", str(source), "-o", str(port), "-q"], check=True, capture_output=True)
         assert_same(light, port)
+
+
+def test_outputs_go_by_the_numbers_in_a_signature(tmp_path):
+    """TensorFlow's converter lists the outputs in another order than the model's; a port of its file keeps that one."""
+    import tensorflow as tf
+
+    keras.utils.set_random_seed(1)
+    x, y = keras.Input((4,), name="x"), keras.Input((4,), name="y")
+    dense = layers.Dense(5, activation="relu")
+    model = keras.Model([x, y], [layers.Dense(2)(layers.Subtract()([dense(x), dense(y)])), layers.Dot(1, normalize=True)([dense(x), dense(y)])])
+    kept, saved, light, port = (tmp_path / file for file in ("m.keras", "saved", "m.tflite", "port.py"))
+    model.save(kept)
+    model.export(saved, verbose=False)
+    light.write_bytes(tf.lite.TFLiteConverter.from_saved_model(str(saved)).convert())
+    interpreter = tf.lite.Interpreter(model_content=light.read_bytes())
+    assert [list(output["shape"]) for output in interpreter.get_output_details()] == [[1, 1], [1, 2]]
+    for pair in ((kept, saved), (kept, light), (saved, light)):
+        assert_same(*pair)
+    subprocess.run([str(CONVOY), "port", str(light), "-o", str(port), "-q"], check=True, capture_output=True)
+    assert_same(light, port)
+    assert said(kept, port)[0] == 1
