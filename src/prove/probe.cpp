@@ -7,6 +7,7 @@
 #include "run/held.h"
 
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <random>
 
@@ -169,10 +170,23 @@ Result<Graph> shaped_for_trial(const Graph& graph, int trial, Size batch) {
   return within(complaint(graph), Result<Graph>(std::unexpected(*std::move(first))));
 }
 
+// The number at the end of a text.
+std::optional<Size> last_number(std::string_view text) {
+  const std::size_t last = text.find_last_not_of("0123456789");
+  const std::string_view digits = text.substr(last == std::string_view::npos ? 0 : last + 1);
+  Size number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  constexpr Size most = 4096;  // a batch that may still be computed
+  return error == std::errc() && number >= 1 && number <= most ? std::optional(number) : std::nullopt;
+}
+
 Result<Graph> shaped_for_trial(const Graph& graph, int trial) {
   auto result = shaped_for_trial(graph, trial, 0);
   if (result || !has_free_batch(graph)) return result;
-  for (const Size batch : odder_batches)
+  std::vector<Size> batches(odder_batches.begin(), odder_batches.end());
+  for (const std::string& condition : graph.conditions)  // "x.shape[0] >= 33"
+    if (const auto bound = last_number(condition)) batches.push_back(*bound);
+  for (const Size batch : batches)
     if (auto odder = shaped_for_trial(graph, trial, batch)) return odder;
   return result;
 }

@@ -85,3 +85,25 @@ def test_flattened_in_front_of_free_axes(tmp_path):
         x = torch.randn(shape)
         with torch.no_grad():
             assert_close(made([x.numpy()]), [model(x).numpy()])
+
+
+def test_sizes_that_the_program_was_not_exported_for_are_refused(tmp_path):
+    class Branches(torch.nn.Module):
+        def forward(self, x):
+            return x * 2 if x.shape[0] > 4 else x * 3
+
+    sizes = {"least": torch.export.Dim.AUTO, "most": torch.export.Dim("most", max=4)}
+    for name, example in (("least", torch.ones(6, 3)), ("most", torch.ones(3, 3))):
+        program = torch.export.export(Branches(), (example,), dynamic_shapes=[{0: sizes[name]}])
+        torch.export.save(program, tmp_path / f"{name}.pt2")
+        convoy("port", tmp_path / f"{name}.pt2", "-o", tmp_path / f"{name}.onnx")  # proved at sizes that it takes
+        for batch in (2, 4, 5, 7):
+            x = np.ones((batch, 3), np.float32)
+            np.save(tmp_path / "x.npy", x)
+            taken = (batch > 4) == (name == "least")
+            run = convoy("run", tmp_path / f"{name}.pt2", "--input", tmp_path / "x.npy", "-o", tmp_path / "y.npy", "-f",
+                         code=0 if taken else 2)  # fmt: skip
+            if taken:
+                assert np.array_equal(np.load(tmp_path / "y.npy"), Branches()(torch.from_numpy(x)).numpy())
+            else:
+                assert f"x.shape[0] {'>= 5' if name == 'least' else '<= 4'}" in run.stderr

@@ -123,6 +123,9 @@ class Reader {
     // Of other axes than the batch, windows want sizes of their own: those fail below them.
     const Size least = axis > 0 ? usual : std::max(usual, bound("min_val").value_or(usual));
     const auto most = bound("max_val");
+    const std::string named = input + ".shape[" + std::to_string(axis) + "]";
+    if (least > usual) graph_.conditions.push_back(named + " >= " + std::to_string(least));
+    if (most) graph_.conditions.push_back(named + " <= " + std::to_string(*most));
     if (!options_.remarks || (least == usual && !most)) return;
     if (size.known() && *size >= least && (!most || *size <= *most)) return;
     options_.remarks->push_back("input '" + input + "' was exported for sizes of " + std::to_string(least) +
