@@ -59,6 +59,7 @@ def cases() -> dict:
         "sums": (lambda x, y: tf.cumsum(x, axis=1) + tf.add_n([x, y, x]), two),
         "a_row": (lambda x: x * tf.constant([1.0, 2.0, 3.0]), image),
         "a_kernel": (lambda x: tf.nn.conv2d(x, np.arange(108, dtype="float32").reshape(3, 3, 3, 4), 2, "SAME"), image),
+        "a_row_kernel": (lambda x: tf.nn.conv1d(x, np.arange(60, dtype="float32").reshape(3, 5, 4), 2, "SAME"), [((9, 5), "float32")]),
         "moments": (lambda x: tf.nn.moments(x, [1, 2])[1], image),
         "top": (lambda x: tf.math.top_k(x, 2).values, image),
     }
@@ -73,7 +74,8 @@ NAMES = [
     "product", "number_in_front", "preprocessing", "part", "new_axis", "backwards", "two", "joined", "stacked", "activations", "gelu",
     "means", "deviation", "reshaped", "batch_stays", "sizes", "turned", "squeezed", "split", "split_by_sizes", "unstacked", "padded",
     "resized", "upsampled", "depth_to_space", "limits", "functions", "softmax", "unit_length", "product_of_matrices", "whole_numbers",
-    "bytes", "long_numbers", "one_hot", "largest", "gathered", "chosen", "pools", "tiled", "rolled", "sums", "a_row", "a_kernel", "moments", "top"]
+    "bytes", "long_numbers", "one_hot", "largest", "gathered", "chosen", "pools", "tiled", "rolled", "sums", "a_row", "a_kernel", "a_row_kernel",
+    "moments", "top"]
 
 
 def made(function, inputs):

@@ -6,7 +6,7 @@ moving_variance. The test undoes exactly that factor and allows nothing else.
 """
 import numpy as np
 import pytest
-from carrying import port
+from carrying import convoy, port
 
 RATE = 0.05
 
@@ -109,3 +109,17 @@ def test_one_step_agrees_in_loss_weights_and_running_statistics(both):
         after = torch.nn.functional.cross_entropy(learner(tx), ty)
     assert float(after) == pytest.approx(float(keras_loss(True)), rel=1e-5)
     assert float(after) < torch_loss.item()
+
+
+def test_what_acts_in_training_and_is_not_carried_is_said(tmp_path):
+    import keras
+
+    layers = keras.layers
+    x = keras.Input((5, 4))
+    y = layers.MultiHeadAttention(2, 3, dropout=0.5, name="looks")(x, x)
+    y = layers.LSTM(3, return_sequences=True, recurrent_dropout=0.2, name="steps")(y)
+    y = layers.SpectralNormalization(layers.Dense(4), name="bounded")(layers.Dropout(0.3, noise_shape=(None, 1, 3), name="rows")(y))
+    keras.Model(x, y).save(tmp_path / "m.keras")
+    told = convoy("port", tmp_path / "m.keras", "-o", tmp_path / "m.py").stdout
+    for words in ("dropout of 'looks'", "recurrent_dropout of 'steps'", "noise_shape of 'rows'", "normalisation of 'bounded'"):
+        assert words in told

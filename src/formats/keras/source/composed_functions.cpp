@@ -299,7 +299,8 @@ class tf:
     def atrous_conv2d(value, filters, rate, padding, name=None):
         return tf.conv2d(value, filters, 1, padding, dilations=rate)
 
-    def conv1d(input, filters, stride=1, padding="VALID", data_format="NWC", dilations=None, name=None):
+    def conv1d(input, filters, stride=1, padding="VALID", data_format="NWC", dilations=None, name=None,
+               use_cudnn_on_gpu=True):
         if data_format != "NWC":
             raise NotImplementedError("tf.nn.conv1d() with channels first is not read here")
         one = lambda n: n if isinstance(n, int) or n is None else n[len(n) // 2]

@@ -134,11 +134,9 @@ class operations:
         flat = ops.reshape(ops.transpose(x, kept + wanted), [lengths(x)[i] for i in kept] + [count])
         exact = (count - 1) * q
         low, high = math.floor(exact), math.ceil(exact)
-        if method in ("lower", "higher", "nearest"):
-            low = high = low if method == "lower" else high if method == "higher" else round(exact)
-        elif method not in ("linear", "midpoint"):
-            raise NotImplementedError(f"ops.quantile(method={method!r}) is not read")
-        rest = 0.5 if method == "midpoint" and low != high else high - exact
+        if method != "linear":
+            raise NotImplementedError(f"ops.quantile(method={method!r}), which Keras forgets in its models, is not read")
+        rest = high - exact
         ordered = ops.sort(flat)
         made = ordered[..., low] if low == high else ordered[..., low] * rest + ordered[..., high] * (1.0 - rest)
         for one in wanted if keepdims else []:
