@@ -194,6 +194,10 @@ std::optional<Numbers> range_of_reals(const std::vector<const Numbers*>& in) {
 
 }  // namespace
 
+Number of_whole(BinaryFunction function, const Number& a, const Number& b) {
+  return is_known_binary(function) ? binary(function, a, b, true) : Number{};
+}
+
 std::optional<Numbers> by_pairs(BinaryFunction function, const Numbers& a, const Numbers& b) {
   if (!is_known_binary(function)) return std::nullopt;
   const auto shape = met(a.shape, b.shape);

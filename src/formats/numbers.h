@@ -55,6 +55,8 @@ inline constexpr Size most_numbers = 65536;
 // Nothing: not of the arithmetic that is followed here, shapes that do not meet, or too many numbers. A number that does
 // not follow from what is known is Unknown.
 std::optional<Numbers> by_pairs(BinaryFunction function, const Numbers& a, const Numbers& b);
+// Of two whole numbers; of kind Unknown where it does not follow.
+Number of_whole(BinaryFunction function, const Number& a, const Number& b);
 std::optional<Numbers> one_by_one(Function function, const Numbers& x);
 std::optional<Numbers> chosen(const Numbers& condition, const Numbers& yes, const Numbers& no);
 std::optional<Numbers> range(const std::vector<const Numbers*>& in);  // start, limit, step

@@ -39,16 +39,13 @@ Number number_of(Call& call, const Json& size) {
   if (call.failed()) return {};
   const Dim known = call.dim(of, at);
   const auto ids = known.known() ? std::vector<SizeId>{} : call.builder().known_sizes().of(of);
+  if (!known.known() && static_cast<std::size_t>(at) >= ids.size()) return {};
   const Number one = known.known() ? Number::of(static_cast<std::int64_t>(*known))
                                    : Number::multiple(1, ids[static_cast<std::size_t>(at)]);
   const double factor = times.get<double>();
-  const auto scalar = [](Number n) { return Numbers{DType::I64, {}, {n}}; };
   if (factor != std::floor(factor) || std::abs(factor) > 1e9) return {};
-  const auto many =
-      by_pairs(BinaryFunction::Multiply, scalar(one), scalar(Number::of(static_cast<std::int64_t>(factor))));
-  const auto sum =
-      many ? by_pairs(BinaryFunction::Add, *many, scalar(Number::of(added.get<std::int64_t>()))) : std::nullopt;
-  return sum ? sum->all.front() : Number{};
+  const Number many = of_whole(BinaryFunction::Multiply, one, Number::of(static_cast<std::int64_t>(factor)));
+  return of_whole(BinaryFunction::Add, many, Number::of(added.get<std::int64_t>()));
 }
 
 }  // namespace

@@ -14,13 +14,6 @@ struct Symbol {
 constexpr std::array symbols{Symbol{"+", BinaryFunction::Add}, Symbol{"-", BinaryFunction::Subtract},
                              Symbol{"*", BinaryFunction::Multiply}, Symbol{"//", BinaryFunction::TruncateDivide}};
 
-// Sizes are no less than 1: what is computed of one is known where it is the same whatever it is.
-std::optional<Number> computed(BinaryFunction function, Number a, Number b) {
-  const auto scalar = [](Number n) { return Numbers{DType::I64, {}, {n}}; };
-  const auto made = by_pairs(function, scalar(a), scalar(b));
-  return made ? std::optional(made->all.front()) : std::nullopt;
-}
-
 }  // namespace
 
 std::unexpected<Error> depends_on(const FreeSize& size) {
@@ -47,12 +40,12 @@ Result<std::optional<Value>> FreeSize::binary(Interpreter& in, std::string_view 
   if (theirs.kind == Number::Kind::Multiple) theirs.size = same ? 0 : 1;
   if (reversed) std::swap(mine, theirs);
   if (symbol == "==" || symbol == "<") {
-    const auto known = computed(symbol == "<" ? BinaryFunction::Less : BinaryFunction::Equal, mine, theirs);
-    if (!known || known->kind != Number::Kind::Whole) return depends_on(*this);
-    return Value::of(known->whole != 0);
+    const Number known = of_whole(symbol == "<" ? BinaryFunction::Less : BinaryFunction::Equal, mine, theirs);
+    if (known.kind != Number::Kind::Whole) return depends_on(*this);
+    return Value::of(known.whole != 0);
   }
   const auto known = std::ranges::find(symbols, symbol, &Symbol::text);
-  const Number made = known == symbols.end() ? Number{} : computed(known->function, mine, theirs).value_or(Number{});
+  const Number made = known == symbols.end() ? Number{} : of_whole(known->function, mine, theirs);
   if (made.kind == Number::Kind::Whole) return Value::of(made.whole);
   const bool is_theirs = made.kind == Number::Kind::Multiple && made.size == 1;
   const std::string right = free ? free->text : python::repr(in, other);
