@@ -145,18 +145,22 @@ bool Comparison::is_finite_alike(std::size_t i, Fed fed) {
   return are_finite_alike(arranged(*of_a, alignment_.matches[i].permutation, of_b->shape()), *of_b);
 }
 
-// Infinity, or no number at all, among what is read: told where only one of both passes it on as it is.
+// Infinity, or no number at all, among what is read: told where only one of both passes it on as it is. Likewise numbers whose
+// exponential no type holds.
 void Comparison::ask_not_finite(std::size_t i, const Stretch& at) {
-  constexpr float infinite = std::numeric_limits<float>::infinity();
+  constexpr float infinite = std::numeric_limits<float>::infinity(), beyond_exponential = 1024;
   for (const auto& [read, own] : reads_of(at)) {
     if (own.dtype() != DType::F32 || own.count() == 0 || !all_finite(own)) continue;
-    for (const float special : {std::numeric_limits<float>::quiet_NaN(), infinite, -infinite}) {
+    for (const float special :
+         {beyond_exponential, -beyond_exponential, std::numeric_limits<float>::quiet_NaN(), infinite, -infinite}) {
       if (!states_[i].not_finite.empty()) return;
       auto numbers = own.floats();
       numbers[numbers.size() / 2] = special;
       if (is_finite_alike(i, {{read, Tensor::of(own.shape(), std::move(numbers))}})) continue;
       states_[i].not_finite = fmt::format("'{}' of b where it reads {}", layer_of_b(alignment_.matches[i]),
-                                          std::isnan(special) ? "what is no number" : "infinity");
+                                          std::isnan(special)   ? "what is no number"
+                                          : std::isinf(special) ? "infinity"
+                                                                : fmt::format("{:g}", special));
     }
   }
 }

@@ -215,6 +215,9 @@ NOT_FINITE = {
     "softmax": (lambda x: F.softmax(x, 1), lambda x: torch.exp(x) / torch.exp(x).sum(1, keepdim=True)),
     "sigmoid": (torch.sigmoid, lambda x: torch.exp(x) / (1 + torch.exp(x))),
     "softplus": (F.softplus, lambda x: torch.log(1 + torch.exp(x))),
+    "log_softmax": (lambda x: F.log_softmax(x, 1), lambda x: torch.log(F.softmax(x, 1))),
+    "logsigmoid": (F.logsigmoid, lambda x: torch.log(torch.sigmoid(x))),
+    "softplus by log1p": (F.softplus, lambda x: torch.log1p(torch.exp(x))),
 }
 
 
