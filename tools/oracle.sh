@@ -10,9 +10,11 @@ cd "$(dirname "$0")/.."
 python=$(tools/oracle_venv.sh)
 export TF_ENABLE_ONEDNN_OPTS=0 TF_CPP_MIN_LOG_LEVEL=3 KERAS_BACKEND=tensorflow CUDA_VISIBLE_DEVICES=''
 if [ $# -eq 0 ]; then
-  # A process for each processor, which then has one thread: most of the time goes into building small models.
+  # A process for each processor, which then has one thread: most of the time goes into building small models. nproc heeds
+  # OMP_NUM_THREADS.
+  processes=$(nproc)
   export OMP_NUM_THREADS=1 TF_NUM_INTRAOP_THREADS=1 TF_NUM_INTEROP_THREADS=1
   # A warning whose class the main process cannot import would end the run: nothing reads their summary.
-  set -- tests/oracle --numprocesses "$(nproc)" --dist worksteal -p no:warnings
+  set -- tests/oracle --numprocesses "$processes" --dist worksteal -p no:warnings
 fi
 exec "$python" -m pytest -q -p no:cacheprovider --durations=25 "$@"

@@ -87,7 +87,7 @@ def test_a_node_as_a_layer(name, suffix, tmp_path):
     (tf.math.lgamma, "TensorFlow's operator 'Lgamma'"),
     (lambda x: tf.compat.v1.image.resize_bilinear(x, [7, 9]), "without half-pixel centres"),
     (lambda x: x[:, None], "with a new axis"),
-    (lambda x: tf.broadcast_to(x[:1], [2, 4, 6, 3]), "tf.broadcast_to() along an axis of another or a free size"),
+    (lambda x: tf.broadcast_to(x[:1], [2, 4, 6, 3]), "an axis of size [N] stretched to 2"),
 ])
 def test_what_is_not_carried_is_named(call, words, tmp_path):
     x = tf_keras.Input((4, 6, 3))

@@ -102,7 +102,9 @@ class CallOfFunction {
   // What another call made: the sizes that it holds are those of tensors of this call.
   Result<Value> of_this_call(const Value& value, int depth) {
     if (const auto* free = value.as<FreeSize>()) {
-      auto tensor = tensor_of(calls_.owners.at(free->tensor));
+      const auto owner = calls_.owners.find(free->tensor);
+      if (owner == calls_.owners.end()) return depends_on(*free);
+      auto tensor = tensor_of(owner->second);
       if (!tensor) return pass(tensor);
       return Value::of(in_.make<FreeSize>(*tensor, free->axis, free->number, free->text));
     }
