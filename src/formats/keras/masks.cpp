@@ -52,7 +52,7 @@ bool changes_by_mask(const std::string& c) { return c.starts_with("ConvLSTM") ||
 bool ignores_mask(const Layer& layer) {
   const std::string& c = layer.class_name;
   return !layer.model && !takes_mask(c) && !changes_by_mask(c) && c != "Softmax" && c != "BatchNormalization" &&
-         c != "MultiHeadAttention" && c != "Attention" && c != "AdditiveAttention";
+         c != "MultiHeadAttention" && !is_attention(c);
 }
 // Layers of several inputs combine their masks.
 bool merges(const std::string& c) {
@@ -64,7 +64,7 @@ std::optional<ValueId> merged(Call& call, const Values& in) {
   const bool is_three = call.version.major >= 3;
   std::optional<ValueId> made;
   for (const ValueId v : in) {
-    const auto one = is_masked(call, v) ? call.mask_of(v) : std::nullopt;
+    const auto one = call.mask_of(v);
     if (!one && is_three) return std::nullopt;
     if (!one) continue;
     made = made ? call.add(Binary{is_three ? BinaryFunction::Or : BinaryFunction::And}, {*made, *one}, "mask") : *one;
@@ -87,7 +87,7 @@ std::optional<Mask> concatenated(Call& call, const Values& in) {
   if (axis != 1 || rank != 3 || (!have_all && !is_three)) return Mask{{}, {}, false, true};
   Values parts;
   for (std::size_t i = 0; i < in.size(); ++i) {
-    if (const auto one = is_masked(call, in[i]) ? call.mask_of(in[i]) : std::nullopt) {
+    if (const auto one = call.mask_of(in[i])) {
       parts.push_back(*one);
       continue;
     }

@@ -47,7 +47,7 @@ Values merge(Use& use) {
 std::vector<std::optional<ValueId>> masks_of(Call& call, const Values& aligned) {
   std::vector<std::optional<ValueId>> masks;
   for (std::size_t i = 0; i < aligned.size(); ++i) {
-    auto mask = is_masked(call, call.inputs[i]) ? call.mask_of(call.inputs[i]) : std::nullopt;
+    const auto mask = call.mask_of(call.inputs[i]);
     if (mask && call.rank(*mask) + 1 != call.rank(aligned[i]))
       call.refuse(Fault::Unsupported, "reads a mask that is of other axes than what it counts");
     masks.push_back(mask && !call.failed() ? std::optional(call.add(Unsqueeze{{call.rank(*mask)}}, {*mask}, "mask"))
@@ -60,12 +60,16 @@ std::optional<ValueId> either(Call& call, std::optional<ValueId> a, std::optiona
   return a && b ? std::optional(call.add(Binary{BinaryFunction::Or}, {*a, *b}, "mask")) : std::nullopt;
 }
 
+// Whether the layer looks at the masks of its inputs: in Keras 3, where there are any.
+bool looks_at_masks(Call& call) {
+  return call.version.major >= 3 && std::ranges::any_of(call.inputs, [&](ValueId v) { return is_masked(call, v); });
+}
+
 // In Keras 3 the larger or smaller among the inputs that count at a step.
 template <BinaryFunction extreme>
 Values merge_extremes(Use& use) {
   Call& call = use.call;
-  if (call.version.major < 3 || std::ranges::none_of(call.inputs, [&](ValueId v) { return is_masked(call, v); }))
-    return merge<extreme>(use);
+  if (!looks_at_masks(call)) return merge<extreme>(use);
   const Values all = aligned(call);
   const auto masks = masks_of(call, all);
   if (call.failed()) return {};
@@ -83,8 +87,7 @@ Values merge_extremes(Use& use) {
 // In Keras 3 what does not count at a step is 1, and 0 where none counts.
 Values multiply(Use& use) {
   Call& call = use.call;
-  if (call.version.major < 3 || std::ranges::none_of(call.inputs, [&](ValueId v) { return is_masked(call, v); }))
-    return merge<BinaryFunction::Multiply>(use);
+  if (!looks_at_masks(call)) return merge<BinaryFunction::Multiply>(use);
   const Values all = aligned(call);
   const auto masks = masks_of(call, all);
   if (call.failed()) return {};

@@ -3,8 +3,6 @@
 #include "formats/keras/source/objects.h"
 #include "formats/numbers.h"
 
-#include <functional>
-
 namespace convoy::keras {
 
 // A size of a tensor that is known only when the model runs: so many times that, and something added; of kind Unknown: worked
