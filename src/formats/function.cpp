@@ -3,6 +3,7 @@
 
 #include "base/permute.h"
 #include "formats/einsum_steps.h"
+#include "graph/filled_like.h"
 #include "ops/axes.h"
 
 #include <algorithm>
@@ -81,6 +82,12 @@ bool FunctionCall::is_zeros(ValueId value) const {
 ValueId FunctionCall::add(Op op, std::vector<ValueId> inputs) {
   const auto outputs = add_all(std::move(op), std::move(inputs));
   return outputs.empty() ? ValueId{} : outputs.front();
+}
+
+ValueId FunctionCall::filled_like(ValueId one, ValueId like) {
+  if (failed()) return {};
+  return convoy::filled_like(shape(like), one, like,
+                             [&](Op op, std::vector<ValueId> in) { return add(std::move(op), std::move(in)); });
 }
 
 std::vector<ValueId> FunctionCall::add_all(Op op, std::vector<ValueId> inputs) {

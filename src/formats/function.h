@@ -54,6 +54,8 @@ class FunctionCall {
   // Adds a node; refers to nothing once the call has failed. Absent inputs at the end may be left out.
   ValueId add(Op op, std::vector<ValueId> inputs);
   std::vector<ValueId> add_all(Op op, std::vector<ValueId> inputs);
+  // `one`, a constant of size 1 along every axis, in the shape of another value, whose numbers are not read.
+  ValueId filled_like(ValueId one, ValueId like);
   // What an equation makes of these, in the words of the frameworks ("...", no arrow, any number of operands).
   ValueId einsum(const std::string& equation, const std::vector<ValueId>& operands);
   // What another function of the framework makes of these, as part of this call.

@@ -3,7 +3,6 @@
 #include "formats/onnx/types.h"
 #include "formats/onnx/write/sink.h"
 #include "formats/whole_arithmetic.h"
-#include "graph/filled_like.h"
 #include "ops/expect.h"
 
 #include <algorithm>
@@ -79,8 +78,7 @@ std::vector<ValueId> dropout(FunctionCall& call) {
   if (call.opset < 10) call.refuse(Fault::Unsupported, "is asked for its mask as well");
   const ValueId yes = call.make_constant(
       "kept", whole_tensor(DType::Bool, Sizes(static_cast<std::size_t>(call.rank(x)), 1), {1}));  // all of it
-  return {y, filled_like(call.shape(x), yes, x,
-                         [&](Op op, std::vector<ValueId> in) { return call.add(std::move(op), std::move(in)); })};
+  return {y, call.filled_like(yes, x)};
 }
 
 std::vector<ValueId> cast(FunctionCall& call) {

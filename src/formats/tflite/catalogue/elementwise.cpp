@@ -4,7 +4,6 @@
 #include "formats/tflite/types.h"
 #include "formats/whole_arithmetic.h"
 
-#include "graph/filled_like.h"
 #include "ops/expect.h"
 
 #include <array>
@@ -80,8 +79,7 @@ std::vector<ValueId> zeros_like(FunctionCall& call) {
   const ValueId zero =
       call.make_constant("zero", Tensor::of(Sizes(static_cast<std::size_t>(call.rank(x)), 1), std::vector<float>{0})
                                      .converted(call.type(x).dtype));
-  return {filled_like(call.shape(x), zero, x,
-                      [&](Op op, std::vector<ValueId> in) { return call.add(std::move(op), std::move(in)); })};
+  return {call.filled_like(zero, x)};
 }
 
 // Of numbers that stand for real ones; the reader leaves other ones out.

@@ -4,7 +4,6 @@
 #include "formats/torch/catalogue/arithmetic.h"
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
-#include "graph/filled_like.h"
 
 #include "ops/expect.h"
 
@@ -96,8 +95,7 @@ Results filled_like(FunctionCall& call, double value) {
     return made(call, *sizes, std::vector<double>(static_cast<std::size_t>(*checked_count(*sizes)), value), own);
   const Results one = made(call, Sizes(static_cast<std::size_t>(call.rank(x)), 1), {value}, own);
   if (call.failed() || one.empty()) return {};
-  return {filled_like(call.shape(x), one[0], x,
-                      [&](Op op, std::vector<ValueId> in) { return call.add(std::move(op), std::move(in)); })};
+  return {call.filled_like(one[0], x)};
 }
 Results zeros_like(FunctionCall& call) { return filled_like(call, 0); }
 Results ones_like(FunctionCall& call) { return filled_like(call, 1); }
