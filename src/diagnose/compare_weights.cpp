@@ -1,6 +1,7 @@
 // The weights of aligned stretches as tensors: what is equal to the last bit, what lies in another order, what was folded,
 // and the first number that is another.
 #include "diagnose/affine_form.h"
+#include "diagnose/changed_number.h"
 #include "diagnose/compare.h"
 #include "diagnose/fingerprint.h"
 #include "diagnose/hypothesis.h"
@@ -148,6 +149,15 @@ Comparison::Weights Comparison::weights_in(const Piece& a, const Piece& b) {
     ++(same_bytes(*value.constant, *at->second) ? weights.equal : weights.moved);
     theirs.erase(at);
   }
+  const auto changed = changed_number(a.graph, b.graph);
+  if (!changed) return weights;
+  ++weights.different;
+  weights.says = changed->says;
+  weights.largest = std::abs(changed->a - changed->b);
+  weights.steps = weights.largest / (unit_rounding * std::max(std::abs(changed->a), std::abs(changed->b)));
+  for (const Node& node : a.graph.nodes)
+    if (std::ranges::any_of(node.inputs, [&](ValueId v) { return v && &a.graph[v] == changed->value; }))
+      weights.layer = node.layer, weights.kind = node.kind;
   return weights;
 }
 

@@ -64,6 +64,7 @@ void redirect(Graph& piece, ValueId from, ValueId to, const Node* except) {
 }  // namespace
 
 void Guesses::add(std::string_view cause, const Node& about, std::string says, Graph piece, int doubts) {
+  if (budget::room() < least_room) return;
   Hypothesis hypothesis{std::move(piece), so_far, doubts};
   hypothesis.edits.push_back({cause, about.layer, about.kind, std::move(says)});
   all.push_back(std::move(hypothesis));
@@ -230,7 +231,7 @@ std::vector<Hypothesis> guesses_for(const Scene& scene, std::vector<Edit> so_far
   Guesses guesses{scene, {}, std::move(so_far)};
   guess_steps(guesses);
   guess_input(guesses);
-  for (std::size_t i = 0; i < scene.a.nodes.size(); ++i) {
+  for (std::size_t i = 0; i < scene.a.nodes.size() && budget::room() >= guesses.least_room; ++i) {
     guess_convolution(guesses, i);
     guess_transposed(guesses, i);
     guess_product(guesses, i);

@@ -1,5 +1,6 @@
 // A guess at what is wrong: the stretch of a as it would be if it were written so.
 #pragma once
+#include "base/budget.h"
 #include "graph/graph.h"
 
 #include <array>
@@ -51,11 +52,13 @@ struct Scene {
   const Sizes& shape(ValueId v) const { return shapes[v.slot()]; }
 };
 
-// Where guesses go. Each function adds the guesses about one node of a's piece.
+// Where guesses go. Each function adds the guesses about one node of a's piece. Each guess is a copy of the piece: of a cell
+// written out in a thousand steps, only as many are kept as half of the memory that is left holds.
 struct Guesses {
   const Scene& scene;
   std::vector<Hypothesis> all;
   std::vector<Edit> so_far;  // edits that the scene's a already carries
+  Size least_room = budget::room() / 2;
   void add(std::string_view cause, const Node& about, std::string says, Graph piece, int doubts = 0);
 };
 

@@ -136,6 +136,41 @@ def test_a_bound_without_an_end_hides_nothing(activation, epsilon, is_same, to, 
         assert code == (0 if is_same else 1), text
 
 
+CHANGED = {  # name: layers, the kernel of which one number is changed
+    "steps of a cell": (lambda x: layers.Dense(3)(layers.LSTM(6)(layers.GRU(5, return_sequences=True)(x))), "gru_cell/recurrent_kernel"),
+    "product behind means": (
+        lambda x: layers.Dense(4)(layers.GlobalAveragePooling1D()(layers.Activation("swish")(
+            layers.BatchNormalization()(layers.SeparableConv1D(8, 3)(x))))), "dense/kernel"),
+    "product behind attention": (
+        lambda x: layers.Dense(3)(layers.LayerNormalization()(x + layers.MultiHeadAttention(2, 4)(x, x))), "dense/kernel"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGED)
+@pytest.mark.parametrize("change", [0, 1e-5, 1e-3])
+def test_one_number_of_a_kernel_is_found_in_a_stretch_that_is_written_otherwise(name, change, tmp_path):
+    """The bound of rounding covers it, and no tensor has its partner."""
+    body, path = CHANGED[name]
+    keras.backend.clear_session()
+    keras.utils.set_random_seed(3)
+    x = layers.Input((9, 8))
+    model = keras.Model(x, body(x))
+    random = np.random.default_rng(4)
+    for weight in model.weights:
+        numbers = random.standard_normal(weight.shape) * 0.4
+        weight.assign(np.abs(numbers) + 0.5 if "variance" in weight.path else numbers)
+    model.save(tmp_path / "a.keras")
+    kernel = next(weight for weight in model.weights if weight.path.endswith(path))
+    numbers = kernel.numpy()
+    numbers[2, 1] *= 1 + change
+    kernel.assign(numbers)
+    model.export(tmp_path / "b", verbose=False)
+    for files in ((tmp_path / "a.keras", tmp_path / "b"), (tmp_path / "b", tmp_path / "a.keras")):
+        code, text = said(*files)
+        assert code == (1 if change else 0), text
+        assert not change or "weights_differ" in text, text
+
+
 class Block(nn.Sequential):
     def __init__(self, here, there, size, stride=1):
         super().__init__(nn.Conv2d(here, there, size, stride, size // 2, bias=False), nn.BatchNorm2d(there, eps=1e-3), nn.SiLU())
