@@ -1,5 +1,7 @@
 #include "prove/meeting.h"
 
+#include "ops/expect.h"
+
 #include "prove/compare.h"
 #include "prove/stretch.h"
 
@@ -85,6 +87,36 @@ std::vector<bool> meeting(const Graph& source, const Graph& target, const std::v
   return all;
 }
 
+namespace {
+
+// The largest of a constant's numbers; nothing where it is none of whole numbers from 0 on.
+std::optional<Size> largest_whole(const Graph& graph, ValueId v) {
+  const auto& known = graph[v].constant;
+  if (!known || known->count() == 0 || is_floating(known->dtype())) return std::nullopt;
+  const auto all = known->integers();
+  if (*std::ranges::min_element(all) < 0) return std::nullopt;
+  return *std::ranges::max_element(all);
+}
+
+// How far one operand may go so that the result stays below `range`: of row * c + column, rows to range / c and columns to c.
+Size range_of_operand(const Graph& graph, const Node& node, std::size_t i, Size range) {
+  const auto* op = std::get_if<Binary>(&node.op);
+  if (!op || range <= 1) return range;
+  const ValueId other = node.inputs[1 - i];
+  const auto known = largest_whole(graph, other);
+  if (op->function == BinaryFunction::Multiply && known && *known > 0) return (range - 1) / *known + 1;
+  if (op->function != BinaryFunction::Add) return range;
+  if (known) return *known < range ? range - *known : range;
+  const NodeId maker = graph[other].producer;
+  const auto* product = maker ? std::get_if<Binary>(&graph[maker].op) : nullptr;
+  if (!product || product->function != BinaryFunction::Multiply) return range;
+  for (const ValueId factor : graph[maker].inputs)
+    if (const auto step = largest_whole(graph, factor); step && *step > 0) return std::min(range, *step);
+  return range;
+}
+
+}  // namespace
+
 // Following what leaves whole numbers as they are, and arithmetic on them: exporters wrap negative indices so. Readers stand behind
 // producers, so one walk from the back sees every use before the value's own maker.
 std::vector<Size> index_ranges(const Graph& graph) {
@@ -117,8 +149,10 @@ std::vector<Size> index_ranges(const Graph& graph) {
         node.op);
     if (!passes_on) continue;
     for (const ValueId out : node.outputs) {
-      for (const ValueId in : node.inputs) {
-        if (in) narrow(in, range[out.slot()]);
+      const Size wanted = range[out.slot()];
+      for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+        if (!node.inputs[k]) continue;
+        narrow(node.inputs[k], wanted == free ? free : range_of_operand(graph, node, k, wanted));
       }
     }
   }

@@ -44,6 +44,9 @@ CASES = {
     "LOGICAL_AND": ("LogicalAnd", {}, [X, X], [X]),
     "LOGICAL_OR": ("LogicalOr", {}, [X, X], [X]),
     "LOGICAL_NOT": ("LogicalNot", {}, [X], [X]),
+    "BITWISE_XOR": ("BitwiseXor", {}, [X, X], [X]),
+    "SQUARED_DIFFERENCE": ("SquaredDifference", {}, [X, X], [X]),
+    "L2_NORMALIZATION": ("L2Norm", {}, [X], [X]),
     "SELECT_V2": ("SelectV2", {}, [("bool", (1, 2, 2, 4)), X, X], [X]),
     "RELU": (None, {}, [X], [X]),
     "RELU6": (None, {}, [X], [X]),
@@ -75,6 +78,8 @@ CASES = {
     "REDUCE_MAX": ("Reducer", {"keepDims": 1}, [X, numbers(3)], [("T", (1, 2, 2, 1))]),
     "REDUCE_MIN": ("Reducer", {"keepDims": 1}, [X, numbers(3)], [("T", (1, 2, 2, 1))]),
     "REDUCE_PROD": ("Reducer", {"keepDims": 1}, [X, numbers(3)], [("T", (1, 2, 2, 1))]),
+    "REDUCE_ANY": ("Reducer", {"keepDims": 1}, [X, numbers(3)], [("T", (1, 2, 2, 1))]),
+    "REDUCE_ALL": ("Reducer", {"keepDims": 1}, [X, numbers(3)], [("T", (1, 2, 2, 1))]),
     "ARG_MAX": ("ArgMax", {"outputType": 4}, [X, number(3)], [("int64", (1, 2, 2))]),
     "ARG_MIN": ("ArgMin", {"outputType": 4}, [X, number(3)], [("int64", (1, 2, 2))]),
     "TOPK_V2": ("TopKV2", {}, [X, number(2)], [("T", (1, 2, 2, 2)), ("int32", (1, 2, 2, 2))]),
@@ -117,7 +122,7 @@ MOVING = {"MAXIMUM", "MINIMUM", "REDUCE_MAX", "REDUCE_MIN", "RESHAPE", "TRANSPOS
           "PACK", "GATHER", "SLICE", "STRIDED_SLICE", "TILE", "REVERSE_V2", "SELECT_V2", "MIRROR_PAD", "DEPTH_TO_SPACE",
           "SPACE_TO_DEPTH", "BATCH_TO_SPACE_ND", "SPACE_TO_BATCH_ND", "TOPK_V2"}
 TELLING = {"EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL", "ARG_MAX", "ARG_MIN"}
-COMPUTING = {"ADD": np.add, "SUB": np.subtract, "MUL": np.multiply, "FLOOR_DIV": np.floor_divide, "FLOOR_MOD": np.mod, "NEG": np.negative,
+COMPUTING = {"ADD": np.add, "BITWISE_XOR": np.bitwise_xor, "SUB": np.subtract, "MUL": np.multiply, "FLOOR_DIV": np.floor_divide, "FLOOR_MOD": np.mod, "NEG": np.negative,
              "ABS": np.abs, "SIGN": np.sign, "CUMSUM": lambda x: np.cumsum(x, 3, x.dtype),
              "SUM": lambda x: np.sum(x, 3, x.dtype, keepdims=True)}
 
@@ -183,7 +188,7 @@ def is_right(op: str, dtype: str, resolver: str) -> bool:
     if dtype == "bool":
         feeds = [(own, x % 2) for own, x in feeds]
     got = answers(content, as_types(feeds, dtype), resolver)
-    if op not in ("LOGICAL_AND", "LOGICAL_OR", "LOGICAL_NOT"):
+    if op not in ("LOGICAL_AND", "LOGICAL_OR", "LOGICAL_NOT", "REDUCE_ANY", "REDUCE_ALL", "BITWISE_XOR"):
         want = answers(model(op, "float32"), as_types(feeds, "float32"), resolver)
         tolerance = 0 if dtype not in ("float16", "float64") else 5e-3
         for a, b, (own, _) in zip(got, want, CASES[op][3], strict=True):

@@ -33,7 +33,7 @@ void ModelReader::name_layers() {
     const std::string all = op.outputs.empty() ? std::string() : name_of(op.outputs[0]);
     std::string first = first_of(all);
     if (first.empty()) first = "operator" + std::to_string(i);
-    layers_.push_back(names.take(names.free(first) ? first : all, "_", 1));
+    layers_.push_back(way_ + names.take(names.free(first) ? first : all, "_", 1));
   }
 }
 
@@ -84,7 +84,7 @@ std::vector<char> ModelReader::needed(const std::vector<std::int32_t>& outputs) 
   for (std::size_t i = operators.size(); i-- > 0;) {
     const StoredOperator& op = subgraph_->operators[i];
     operators[i] =
-        (changes_state(op) && options_.outputs.empty()) ||
+        (changes_state(op) && (options_.outputs.empty() || depth_ > 0)) ||
         std::ranges::any_of(op.outputs, [&](std::int32_t t) { return tensors[static_cast<std::size_t>(t)] != 0; });
     if (operators[i] == 0) continue;
     for (const std::int32_t t : op.inputs)
@@ -122,6 +122,19 @@ Status ModelReader::choose_subgraph() {
   return {};
 }
 
+Status ModelReader::add_operators(const std::vector<std::int32_t>& outputs) {
+  const std::vector<char> used = needed(outputs);
+  for (std::size_t i = 0; i < subgraph_->operators.size(); ++i) {
+    const OperatorCode& code = model_.codes[subgraph_->operators[i].code];
+    const std::string kind = !code.custom.empty() ? code.custom : name_of_operator(code.builtin);
+    if (options_.listing && depth_ == 0) options_.listing->push_back({layers_[i], kind});
+    if (used[i] == 0) continue;
+    auto added = within("operator " + std::to_string(i) + " '" + layers_[i] + "' (" + kind + ")", add_operator(i));
+    if (!added) return added;
+  }
+  return {};
+}
+
 Result<Graph> ModelReader::read() {
   if (auto s = choose_subgraph(); !s) return pass(s);
   graph_.name = subgraph_->name;
@@ -132,20 +145,9 @@ Result<Graph> ModelReader::read() {
   known_.resize(subgraph_->tensors.size());
   const auto wanted = wanted_outputs();
   if (!wanted) return std::unexpected(wanted.error());
-  const std::vector<char> used = needed(*wanted);
+  if (auto s = begin_states(); !s) return pass(s);
   if (auto s = add_inputs(); !s) return pass(s);
-  for (std::size_t i = 0; i < subgraph_->operators.size(); ++i) {
-    const StoredOperator& op = subgraph_->operators[i];
-    const OperatorCode& code = model_.codes[op.code];
-    const Operator* row = code.custom.empty() ? operator_of(code.builtin) : nullptr;
-    const std::string kind = !code.custom.empty() ? code.custom
-                             : row                ? std::string(row->name)
-                                                  : "builtin " + std::to_string(code.builtin);
-    if (options_.listing) options_.listing->push_back({layers_[i], kind});
-    if (used[i] == 0) continue;
-    auto added = within("operator " + std::to_string(i) + " '" + layers_[i] + "' (" + kind + ")", add_operator(i));
-    if (!added) return pass(added);
-  }
+  if (auto s = add_operators(*wanted); !s) return pass(s);
   FreshNames output_names;
   for (const std::int32_t t : *wanted) {
     const auto value = within("output '" + name_of(t) + "'", value_of(t));

@@ -1,4 +1,5 @@
 // One operator of a file: computed where all it reads is known, else through its row.
+#include "base/whole_tensor.h"
 #include "base/words.h"
 #include "formats/filled.h"
 #include "formats/recorded_type.h"
@@ -60,9 +61,18 @@ Status ModelReader::add_operator(std::size_t place) {
   }
   if (code.builtin == var_handle || code.builtin == read_variable || code.builtin == assign_variable)
     return add_state(op, code.builtin);
+  if (code.builtin == if_operator) return add_branch(op, layers_[place]);
+  if (code.builtin == while_operator) return add_loop(op, layers_[place]);
   const Operator* row = operator_of(code.builtin);
   if (row && row->name == "SHAPE") return add_shape(op);
   if (row && row->name == "FILL") return add_fill(op, layers_[place]);
+  if (row && row->name == "RANK") return add_rank(op);
+  if (row && row->name == "BROADCAST_ARGS") return add_common_shape(op);
+  if (row && row->name == "RANGE") {
+    const auto added = add_free_range(op, layers_[place]);
+    if (!added) return std::unexpected(added.error());
+    if (*added) return {};
+  }
   if (!row) return fail(Fault::Unsupported, "is an operator that this version does not read");
   return add_row(*row, op, layers_[place]);
 }
@@ -82,6 +92,58 @@ Status ModelReader::add_shape(const StoredOperator& op) {
     made.tensor = Tensor::of({count}, std::move(all));
   }
   made.sizes = std::move(sizes);
+  return {};
+}
+
+Status ModelReader::add_rank(const StoredOperator& op) {
+  if (op.inputs.size() != 1 || op.outputs.size() != 1 || op.inputs[0] < 0)
+    return fail(Fault::Format, "takes one tensor and gives one");
+  const auto x = value_of(op.inputs[0]);
+  if (!x) return std::unexpected(x.error());
+  known_[static_cast<std::size_t>(op.outputs[0])].tensor =
+      Tensor::of({}, std::vector<std::int64_t>{graph_[*x].type.rank()});
+  return {};
+}
+
+// 0, 1, ... are the running counts of ones that are as many as the size says.
+Result<bool> ModelReader::add_free_range(const StoredOperator& op, const std::string& layer) {
+  if (op.inputs.size() != 3 || op.outputs.size() != 1 || std::ranges::any_of(op.inputs, [](auto t) { return t < 0; }))
+    return fail(Fault::Format, "takes three tensors and gives one");
+  const SizeNumbers *from = known_sizes(op.inputs[0]), *to = known_sizes(op.inputs[1]), *by = known_sizes(op.inputs[2]);
+  if (!from || !to || !by || to->known()) return false;
+  const auto is = [](const SizeNumbers& numbers, Size n) {
+    return numbers.all.size() == 1 && numbers.all[0] == plain(n);
+  };
+  if (!is(*from, 0) || !is(*by, 1) || to->all.size() != 1) return false;
+  const SizeNumber n = to->all[0];
+  if (n.open || n.factor != 1 || n.more != 0) return false;
+  const DType dtype = dtype_of(subgraph_->tensors[static_cast<std::size_t>(op.outputs[0])].type).value_or(DType::I32);
+  const ValueId one = add_constant(graph_, layer + "/one", whole_tensor(dtype, {1}, {1}), nullptr, false);
+  auto ones = graph_.add(ExpandLike{0, n.axis}, {one, n.value}, layer, "RANGE");
+  if (!ones) return pass(ones);
+  auto counts = graph_.add(Accumulate{Reduction::Sum, 0, true, false}, {ones->front()}, layer, "RANGE");
+  if (!counts) return pass(counts);
+  if (graph_[counts->front()].type.dtype != dtype) counts = graph_.add(Cast{dtype}, {counts->front()}, layer, "RANGE");
+  if (!counts) return pass(counts);
+  known_[static_cast<std::size_t>(op.outputs[0])].value = counts->front();
+  names_.emplace_back(counts->front(), way_ + name_of(op.outputs[0]));
+  return true;
+}
+
+Status ModelReader::add_common_shape(const StoredOperator& op) {
+  if (op.inputs.size() != 2 || op.outputs.size() != 1 || op.inputs[0] < 0 || op.inputs[1] < 0)
+    return fail(Fault::Format, "takes two tensors and gives one");
+  const SizeNumbers *a = known_sizes(op.inputs[0]), *b = known_sizes(op.inputs[1]);
+  auto made = a && b ? common_shape(*a, *b) : std::nullopt;
+  if (!made) return fail(Fault::Unsupported, "its shapes are computed by the model, or do not meet");
+  Known& known = known_[static_cast<std::size_t>(op.outputs[0])];
+  if (made->known()) {
+    std::vector<std::int64_t> all;
+    for (const SizeNumber& n : made->all) all.push_back(n.more);
+    const auto count = static_cast<Size>(all.size());
+    known.tensor = Tensor::of({count}, std::move(all));
+  }
+  known.sizes = std::move(*made);
   return {};
 }
 
@@ -127,7 +189,7 @@ Status ModelReader::add_fill(const StoredOperator& op, const std::string& layer)
   if (auto s = hold(graph_, given, op, outputs, layer); !s) return s;
   if (auto s = check_recorded(op.outputs[0], outputs.front()); !s) return s;
   made.value = outputs.front();
-  names_.emplace_back(made.value, name_of(op.outputs[0]));
+  names_.emplace_back(made.value, way_ + name_of(op.outputs[0]));
   return {};
 }
 
@@ -214,10 +276,10 @@ bool ModelReader::adapt(const Operator& row, const StoredOperator& op, Json& att
     const auto count = static_cast<Size>(numbers.size());
     tensors[name] = graph_.constant(graph_.unique_name(name), Tensor::of({count}, std::move(numbers)), false);
   };
-  if (row.name == "RESHAPE" || row.name == "BROADCAST_TO") {
+  if (row.name == "RESHAPE") {
     const SizeNumbers* to = open(1);
     const ValueId x = tensors["input"];
-    if (!to || !x || row.name != "RESHAPE") return false;
+    if (!to || !x) return false;
     Sizes said;
     for (std::size_t i = 0; i < to->all.size(); ++i) {
       const SizeNumber& n = to->all[i];
@@ -230,6 +292,28 @@ bool ModelReader::adapt(const Operator& row, const StoredOperator& op, Json& att
     if (rest > 1) return false;
     // One size that is left takes what the others leave, whatever it is computed from.
     if (rest == 0 && std::ranges::count(said, Size{0}) == 1) *std::ranges::find(said, Size{0}) = -1;
+    instead("shape", std::move(said));
+    return true;
+  }
+  if (row.name == "BROADCAST_TO") {
+    const SizeNumbers* to = open(1);
+    const ValueId x = tensors["input"];
+    if (!to || !x) return false;
+    const Size rank = graph_[x].type.rank(), more = static_cast<Size>(to->all.size()) - rank;
+    Sizes said, along, from;
+    std::vector<ValueId> likes;
+    for (Size i = 0; i < static_cast<Size>(to->all.size()); ++i) {
+      const SizeNumber& n = to->all[static_cast<std::size_t>(i)];
+      const bool is_own = !n.known() && i >= more && n == size_number(graph_, x, i - more);
+      said.push_back(n.known() ? n.more : is_own ? Size{-1} : Size{1});
+      if (n.known() || is_own) continue;
+      if (n.open || n.factor != 1 || n.more != 0 || (i >= more && at(graph_[x].type.shape, i - more) != Dim(1)))
+        return false;
+      likes.push_back(n.value);
+      along.push_back(i), from.push_back(n.axis);
+    }
+    for (std::size_t i = 0; i < likes.size(); ++i) tensors["likes." + std::to_string(i)] = likes[i];
+    if (!likes.empty()) attributes["along"] = along, attributes["from"] = from;
     instead("shape", std::move(said));
     return true;
   }
@@ -304,7 +388,8 @@ Status ModelReader::check_recorded(std::int32_t tensor, ValueId read) const {
   if (!dtype) return {};
   const TensorType& type = graph_[read].type;
   TensorType recorded{*dtype, type.shape};
-  if (options_.size.empty() && options_.shapes.empty()) {
+  // Those of other subgraphs are other ones each turn.
+  if (options_.size.empty() && options_.shapes.empty() && depth_ == 0) {
     recorded.shape.clear();
     for (const std::int32_t n : stored.signature.size() == stored.shape.size() ? stored.signature : stored.shape)
       recorded.shape.push_back(n < 1 ? Dim::unknown() : Dim(n));
@@ -333,6 +418,14 @@ Status ModelReader::add_row(const Operator& row, const StoredOperator& op, const
     else if (i < parameters.size()) name = parameters[i];
     else return fail(Fault::Unsupported, "input " + std::to_string(i + 1) + " is not understood");
     Known& input = known_[static_cast<std::size_t>(op.inputs[i])];
+    const StoredTensor& stored = subgraph_->tensors[static_cast<std::size_t>(op.inputs[i])];
+    // The memory of a cell, which begins at zeros: so does a cell that is given none.
+    if (stored.is_variable && !input.tensor && !input.value) {
+      if (options_.remarks && remembering_.insert(layer).second)
+        options_.remarks->push_back(
+            "'" + layer + "' keeps its state from call to call: here each call begins at zeros, as the first does");
+      continue;
+    }
     if (input.sizes && !input.tensor && !input.value) {
       late.emplace_back(name, op.inputs[i]);
       continue;
@@ -356,7 +449,7 @@ Status ModelReader::add_row(const Operator& row, const StoredOperator& op, const
   for (std::size_t i = 0; i < op.outputs.size(); ++i) {
     if (auto s = check_recorded(op.outputs[i], (*outputs)[i]); !s) return s;
     known_[static_cast<std::size_t>(op.outputs[i])].value = (*outputs)[i];
-    names_.emplace_back((*outputs)[i], name_of(op.outputs[i]));
+    names_.emplace_back((*outputs)[i], way_ + name_of(op.outputs[i]));
   }
   return {};
 }

@@ -9,6 +9,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <map>
+#include <set>
+
 namespace convoy::tflite {
 
 // Null: no such place.
@@ -35,6 +38,7 @@ class ModelReader {
     std::optional<Tensor> tensor;  // its numbers
     std::optional<SizeNumbers> sizes;  // whole numbers that follow from free sizes
     ValueId value;
+    std::string variable;  // the name of what is kept between calls, where the tensor stands for that
   };
 
   Status choose_subgraph();
@@ -45,11 +49,28 @@ class ModelReader {
   Status add_inputs();
   Result<Shape> shape_of_input(const StoredTensor& tensor, const std::string& name) const;
   Status add_operator(std::size_t place);
+  Status add_operators(const std::vector<std::int32_t>& outputs);
   Status add_shape(const StoredOperator& op);
+  // The rank, or the shape that two meet in: what is known without the numbers.
+  Status add_rank(const StoredOperator& op);
+  Status add_common_shape(const StoredOperator& op);
+  // Numbers up to a size that is free; false: another RANGE.
+  Result<bool> add_free_range(const StoredOperator& op, const std::string& layer);
   Status add_fill(const StoredOperator& op, const std::string& layer);
   // What is kept between calls is an input here, and what it becomes an output.
   Status add_state(const StoredOperator& op, int code);
   bool changes_state(const StoredOperator& op) const;
+  // What is assigned to variables once, before the first call, stays there where nothing else is assigned.
+  Status begin_states();
+  // What a tensor holds, as another subgraph or a variable takes it; weights are one value then, however often they go round.
+  Result<Known> passed_on(std::int32_t tensor);
+  // The results of another subgraph, operator by operator behind this one; `way` is in front of the names of its layers.
+  Result<std::vector<Known>> results_of(std::int64_t subgraph, std::vector<Known> given, const std::string& way);
+  Status add_branch(const StoredOperator& op, const std::string& layer);
+  Status add_loop(const StoredOperator& op, const std::string& layer);
+  // Fails: the model computes it.
+  Result<bool> truth_of(const Known& known, std::string_view of) const;
+  Status take_results(const StoredOperator& op, std::vector<Known> results);
   Status add_states_to_outputs();
   Status add_row(const Operator& row, const StoredOperator& op, const std::string& layer);
   // Every input is known: so are the results. False: this operator does not say.
@@ -84,8 +105,12 @@ class ModelReader {
   std::vector<std::string> layers_;  // the names of the operators
   std::vector<Known> known_;  // by tensor
   std::vector<std::pair<ValueId, std::string>> names_;
-  std::map<std::int32_t, std::string> states_;  // the names of variables, by the tensors that stand for them
-  std::map<std::string, std::int32_t> next_states_;  // what was assigned to each
+  std::map<std::string, Known> next_states_;  // what was assigned to each variable
+  std::map<std::string, Known> begun_states_;  // what those hold that nothing but the file's own beginning assigns to
+  std::map<std::size_t, std::vector<Known>> weights_;  // of subgraphs that were gone through, by tensor
+  std::set<std::string> remembering_;  // layers that keep a state of their own
+  std::string way_;  // in front of names, inside another subgraph
+  int depth_ = 0;  // of subgraphs inside others
   Allowance allowance_;
 };
 

@@ -138,4 +138,18 @@ std::optional<SizeNumbers> computed(std::string_view op, const std::vector<const
   return std::nullopt;
 }
 
+std::optional<SizeNumbers> common_shape(const SizeNumbers& a, const SizeNumbers& b) {
+  const std::size_t rank = std::max(a.all.size(), b.all.size());
+  SizeNumbers made;
+  for (std::size_t i = 0; i < rank; ++i) {
+    const std::size_t of_a = rank - a.all.size(), of_b = rank - b.all.size();
+    const SizeNumber x = i < of_a ? plain(1) : a.all[i - of_a], y = i < of_b ? plain(1) : b.all[i - of_b];
+    if (x.open || y.open) return std::nullopt;
+    if (x == plain(1) || x == y) made.all.push_back(y);
+    else if (y == plain(1)) made.all.push_back(x);
+    else return std::nullopt;
+  }
+  return made;
+}
+
 }  // namespace convoy::tflite

@@ -32,4 +32,7 @@ SizeNumber size_number(const Graph& graph, ValueId value, Size axis);
 std::optional<SizeNumbers> computed(std::string_view op, const std::vector<const SizeNumbers*>& inputs, Size axis,
                                     Size shrink_mask, Size begin_mask, Size end_mask);
 
+// The shape that two broadcast to; a free size meets itself and 1. Nothing: they do not meet, or it cannot be told.
+std::optional<SizeNumbers> common_shape(const SizeNumbers& a, const SizeNumbers& b);
+
 }  // namespace convoy::tflite

@@ -10,7 +10,8 @@
 namespace convoy::tflite {
 
 // BuiltinOperator, of those that no row reads.
-inline constexpr int var_handle = 142, read_variable = 143, assign_variable = 144;
+inline constexpr int var_handle = 142, read_variable = 143, assign_variable = 144, call_once = 129;
+inline constexpr int if_operator = 118, while_operator = 119;
 
 // INT4, in which files hold weights alone: they are carried as int8.
 inline constexpr int four_bits = 17;

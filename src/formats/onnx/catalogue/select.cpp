@@ -1,6 +1,7 @@
 // Cells chosen by what is known beforehand: Compress, ReverseSequence, CenterCropPad, EyeLike, TensorScatter.
 #include "formats/onnx/composed.h"
 #include "formats/onnx/types.h"
+#include "formats/places.h"
 #include "ops/expect.h"
 
 #include <algorithm>
@@ -31,39 +32,12 @@ std::vector<ValueId> compress(FunctionCall& call) {
 
 // [N, T, rest] with the first lengths[n] steps of each example backwards.
 std::vector<ValueId> reverse_sequence(FunctionCall& call) {
-  ValueId x = call.tensor("input");
-  const auto lengths = known_integers(call, "sequence_lens");
+  const ValueId x = call.tensor("input"), lengths = call.tensor("sequence_lens");
   const Size batch = call.attrs.integer("batch_axis", 1), time = call.attrs.integer("time_axis", 0);
-  const Size rank = call.rank(x);
-  if (!call.failed() && (rank < 2 || batch + time != 1 || batch < 0 || batch > 1))
+  if (!call.failed() && (batch + time != 1 || batch < 0 || batch > 1))
     call.refuse(Fault::Format, "attributes 'batch_axis' and 'time_axis' are " + std::to_string(batch) + " and " +
                                    std::to_string(time) + ", expected 0 and 1");
-  if (!lengths) call.refuse(Fault::Unsupported, "its lengths must be known beforehand");
-  if (call.failed()) return {};
-  const Dim steps = call.dim(x, time);
-  if (steps.known() && std::ranges::all_of(*lengths, [&](Size n) { return n == *steps; }))
-    return {call.add(Slice{time, {}, {}, -1}, {x})};
-  const auto count = static_cast<Size>(lengths->size());
-  if (!steps.known() || *steps < 1 || count > most_chosen / *steps)
-    call.refuse(Fault::Unsupported, "a number of steps that is not known: " + text_of(call.shape(x)));
-  Sizes whole{count, steps.known() ? *steps : -1}, flat{steps.known() ? count * *steps : -1};
-  for (Size i = 2; i < rank; ++i) {
-    if (!call.dim(x, i).known()) call.refuse(Fault::Unsupported, "sizes of " + text_of(call.shape(x)) + " are unknown");
-    whole.push_back(call.dim(x, i).size().value_or(-1));
-    flat.push_back(whole.back());
-  }
-  if (call.failed()) return {};
-  Sizes turned = all_axes(rank);
-  std::swap(turned[0], turned[1]);
-  if (batch == 1) x = call.add(Transpose{turned}, {x});
-  Take take{0, {}};
-  for (Size n = 0; n < count; ++n) {
-    const Size length = (*lengths)[static_cast<std::size_t>(n)];
-    if (length < 0 || length > *steps) call.refuse(Fault::Format, "a sequence of " + std::to_string(length) + " steps");
-    for (Size t = 0; t < *steps; ++t) take.indices.push_back(n * *steps + (t < length ? length - 1 - t : t));
-  }
-  const ValueId y = call.add(Reshape{whole}, {call.add(take, {call.add(Reshape{flat}, {x})})});
-  return {batch == 1 ? call.add(Transpose{turned}, {y}) : y};
+  return {reversed_sequences(call, x, lengths, time, batch)};
 }
 
 // What is too long loses as many cells on both sides, the odd one behind; what is too short gains zeros likewise.

@@ -1,4 +1,5 @@
 // Parts taken out of tensors and tensors put side by side.
+#include "formats/places.h"
 #include "formats/tf/arguments.h"
 #include "formats/tf/catalogue/catalogue.h"
 #include "ops/expect.h"
@@ -239,46 +240,72 @@ std::vector<ValueId> gather(FunctionCall& call) {
   return {call.add(Reshape{to}, {taken})};
 }
 
-// Known places along the first axes together.
+// Places along the first axes together.
 std::vector<ValueId> gather_nd(FunctionCall& call) {
   const ValueId x = call.tensor("params"), indices = call.tensor("indices");
   call.attrs.ignore({"bad_indices_policy"});
-  const Tensor* known = call.constant(indices);
-  if (!call.failed() && (!known || known->rank() < 1 || known->count() == 0))
-    call.refuse(Fault::Unsupported, "its places are computed by the model");
-  if (call.failed()) return {};
-  const Tensor places = *known;
-  const Size depth = places.shape().back();
-  Size cells = 1;
-  Sizes joined{0};
-  for (Size i = 0; i < depth; ++i) {
-    const Dim size = call.dim(x, i);
-    const auto product = size.known() && depth <= call.rank(x) ? checked_multiply(cells, *size) : std::nullopt;
-    if (!product) call.refuse(Fault::Unsupported, "takes places of axes whose sizes are not known");
-    cells = product.value_or(1);
-  }
-  if (call.failed()) return {};
-  Take take{0, {}};
-  const auto numbers_of_places = places.integers();
-  for (std::size_t i = 0; i < numbers_of_places.size(); i += static_cast<std::size_t>(depth)) {
-    Size at = 0;
-    for (Size k = 0; k < depth; ++k) {
-      const Size place = numbers_of_places[i + static_cast<std::size_t>(k)], size = *call.dim(x, k);
-      if (place < 0 || place >= size)
-        call.refuse(Fault::Format, "place " + std::to_string(place) + " of " + std::to_string(size));
-      at = at * size + std::clamp<Size>(place, 0, size - 1);
-    }
-    take.indices.push_back(at);
-  }
-  joined[0] = cells;
-  Sizes to(places.shape().begin(), places.shape().end() - 1);
-  for (Size i = depth; i < call.rank(x); ++i) {
-    const Dim size = call.dim(x, i);
-    if (!size.known()) call.refuse(Fault::Unsupported, "takes parts whose sizes are not known");
-    joined.push_back(size.size().value_or(1));
-    to.push_back(size.size().value_or(1));
-  }
-  return {call.add(Reshape{to}, {call.add(take, {call.add(Reshape{joined}, {x})})})};
+  return {gathered(call, x, indices, 0, Negative::Fails)};
+}
+
+// Numbers put into zeros, added where several meet.
+std::vector<ValueId> scatter_nd(FunctionCall& call) {
+  const ValueId indices = call.tensor("indices"), updates = call.tensor("updates");
+  const Sizes shape = numbers(call, "shape");
+  call.attrs.ignore({"bad_indices_policy"});
+  return {scattered_in_zeros(call, indices, updates, shape)};
+}
+
+template <const char* reduction>
+std::vector<ValueId> scatter_into(FunctionCall& call) {
+  const ValueId x = call.tensor("tensor"), indices = call.tensor("indices");
+  const ValueId updates = call.tensor("updates");
+  call.attrs.ignore({"bad_indices_policy"});
+  return {scattered(call, x, indices, updates, reduction, Negative::Fails)};
+}
+constexpr char none[] = "none", add[] = "add", most[] = "max", least[] = "min";
+
+std::vector<ValueId> reverse_sequence(FunctionCall& call) {
+  const ValueId x = call.tensor("input"), lengths = call.tensor("seq_lengths");
+  const Size time = call.attrs.integer("seq_dim"), batch = call.attrs.integer("batch_dim", 0);
+  const Size rank = call.failed() ? 0 : call.rank(x);
+  return {reversed_sequences(call, x, lengths, positive_axis(time, rank), positive_axis(batch, rank))};
+}
+
+// Sums of the rows that bear the same number.
+std::vector<ValueId> segment_sum(FunctionCall& call) {
+  const ValueId x = call.tensor("data"), ids = call.tensor("segment_ids");
+  const bool says_count = call.name == "UnsortedSegmentSum";
+  const Sizes count = says_count ? numbers(call, "num_segments") : Sizes{};
+  if (says_count && !call.failed() && count.size() != 1)
+    call.refuse(Fault::Format, "'num_segments' is " + text_of(count));
+  return {summed_by_segments(call, x, ids, says_count && !call.failed() ? std::optional(count[0]) : std::nullopt)};
+}
+
+// Of the later versions' several diagonals, the main one.
+void check_main_diagonal(FunctionCall& call) {
+  call.attrs.ignore({"align"});
+  if (call.optional("k") && numbers(call, "k") != Sizes{0} && !call.failed())
+    call.refuse(Fault::Unsupported, "'k' chooses other diagonals than the main one, which are not carried");
+  for (const char* size : {"num_rows", "num_cols"})
+    if (call.optional(size) && numbers(call, size) != Sizes{-1} && !call.failed())
+      call.refuse(Fault::Unsupported, std::string("'") + size + "' is given, which is not carried");
+  if (const ValueId padding = call.optional("padding_value"); padding && !call.is_zeros(padding))
+    call.refuse(Fault::Unsupported, "'padding_value' is another number than 0, which is not carried");
+}
+std::vector<ValueId> matrix_diag(FunctionCall& call) {
+  const ValueId x = call.tensor("diagonal");
+  check_main_diagonal(call);
+  return {diagonal_matrices(call, x)};
+}
+std::vector<ValueId> matrix_set_diag(FunctionCall& call) {
+  const ValueId x = call.tensor("input"), diagonal = call.tensor("diagonal");
+  check_main_diagonal(call);
+  return {with_diagonal(call, x, diagonal)};
+}
+std::vector<ValueId> matrix_diag_part(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  check_main_diagonal(call);
+  return {diagonal_of(call, x)};
 }
 
 // What leaves an axis at one end comes in at the other.
@@ -304,22 +331,13 @@ std::vector<ValueId> roll(FunctionCall& call) {
 
 // Along a new axis, one number where its place is the index and another elsewhere.
 std::vector<ValueId> one_hot(FunctionCall& call) {
-  ValueId indices = call.tensor("indices");
+  const ValueId indices = call.tensor("indices");
   const ValueId on = call.tensor("on_value"), off = call.tensor("off_value");
   const Sizes depth = numbers(call, "depth");
-  const Size rank = call.rank(indices) + 1, axis = positive_axis(call.attrs.integer("axis", -1), rank);
-  constexpr Size most = 1 << 20;
-  if (!call.failed() && (depth.size() != 1 || depth[0] < 1 || depth[0] > most || axis < 0 || axis >= rank))
-    call.refuse(Fault::Format,
-                "'depth' is " + text_of(depth) + " along axis " + std::to_string(axis) + " of " + std::to_string(rank));
+  const Size axis = call.attrs.integer("axis", -1);
+  if (!call.failed() && depth.size() != 1) call.refuse(Fault::Format, "'depth' is " + text_of(depth));
   if (call.failed()) return {};
-  std::vector<std::int64_t> places(static_cast<std::size_t>(depth[0]));
-  for (std::size_t i = 0; i < places.size(); ++i) places[i] = static_cast<std::int64_t>(i);
-  Sizes shape(static_cast<std::size_t>(rank), 1);
-  shape[static_cast<std::size_t>(axis)] = depth[0];
-  const ValueId all = call.make_constant("places", Tensor::of(shape, std::move(places)));
-  indices = call.add(Unsqueeze{{axis}}, {indices});
-  return {call.add(Where{}, {call.add(Binary{BinaryFunction::Equal}, {indices, all}), on, off})};
+  return {one_hot_of(call, indices, depth[0], axis, on, off)};
 }
 
 constexpr std::array slice_concat_operator_table{
@@ -339,6 +357,23 @@ constexpr std::array slice_concat_operator_table{
     Operator{.name = "GatherNd", .inputs = "params indices", .read = gather_nd},
     Operator{.name = "Roll", .inputs = "input shift axis", .read = roll},
     Operator{.name = "OneHot", .inputs = "indices depth on_value off_value", .read = one_hot},
+    Operator{.name = "ScatterNd", .inputs = "indices updates shape", .read = scatter_nd},
+    Operator{.name = "TensorScatterUpdate", .inputs = "tensor indices updates", .read = scatter_into<none>},
+    Operator{.name = "TensorScatterAdd", .inputs = "tensor indices updates", .read = scatter_into<add>},
+    Operator{.name = "TensorScatterMax", .inputs = "tensor indices updates", .read = scatter_into<most>},
+    Operator{.name = "TensorScatterMin", .inputs = "tensor indices updates", .read = scatter_into<least>},
+    Operator{.name = "ReverseSequence", .inputs = "input seq_lengths", .read = reverse_sequence},
+    Operator{.name = "SegmentSum", .inputs = "data segment_ids", .read = segment_sum},
+    Operator{.name = "UnsortedSegmentSum", .inputs = "data segment_ids num_segments", .read = segment_sum},
+    Operator{.name = "MatrixDiag", .inputs = "diagonal", .read = matrix_diag},
+    Operator{.name = "MatrixDiagV2", .inputs = "diagonal k num_rows num_cols padding_value", .read = matrix_diag},
+    Operator{.name = "MatrixDiagV3", .inputs = "diagonal k num_rows num_cols padding_value", .read = matrix_diag},
+    Operator{.name = "MatrixSetDiag", .inputs = "input diagonal", .read = matrix_set_diag},
+    Operator{.name = "MatrixSetDiagV2", .inputs = "input diagonal k", .read = matrix_set_diag},
+    Operator{.name = "MatrixSetDiagV3", .inputs = "input diagonal k", .read = matrix_set_diag},
+    Operator{.name = "MatrixDiagPart", .inputs = "input", .read = matrix_diag_part},
+    Operator{.name = "MatrixDiagPartV2", .inputs = "input k padding_value", .read = matrix_diag_part},
+    Operator{.name = "MatrixDiagPartV3", .inputs = "input k padding_value", .read = matrix_diag_part},
     Operator{.name = "ResourceGather", .inputs = "params indices", .read = gather},
 };
 

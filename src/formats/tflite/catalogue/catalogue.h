@@ -5,6 +5,7 @@
 #include "formats/function.h"
 
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace convoy::tflite {
@@ -31,12 +32,15 @@ std::span<const Operator> elementwise_operators();
 std::span<const Operator> reduction_operators();
 std::span<const Operator> linear_operators();
 std::span<const Operator> slice_operators();
+std::span<const Operator> recurrent_operators();
 
 std::span<const Operator> all_operators();
 
 // Null: no row has this number; the name of a builtin operator that has none.
 const Operator* operator_of(int code);
 const Operator* operator_named(std::string_view name);
+// Of any builtin operator, read or not; "builtin 300" of a number that the schema does not have.
+std::string name_of_operator(int code);
 
 // The element types whose numbers the interpreter computes as they are, of an operator that is written: "float32 int32". Empty: a
 // name that no model is written with. CAST takes them on both sides.

@@ -59,6 +59,16 @@ std::vector<ValueId> squared_difference(FunctionCall& call) {
   return {call.add(Unary{Function::Square}, {difference})};
 }
 
+// One behind another, as the kernel adds them.
+std::vector<ValueId> sum_of_all(FunctionCall& call) {
+  const auto all = call.several("values");
+  if (all.empty()) call.refuse(Fault::Format, "has no input");
+  if (call.failed()) return {};
+  ValueId sum = all.size() == 1 ? call.add(Identity{}, {all[0]}) : all[0];
+  for (std::size_t i = 1; i < all.size(); ++i) sum = call.add(Binary{BinaryFunction::Add}, {sum, all[i]});
+  return {sum};
+}
+
 std::vector<ValueId> select(FunctionCall& call) {
   const ValueId condition = call.tensor("condition"), a = call.tensor("a"), b = call.tensor("b");
   return {call.add(Where{}, {condition, a, b})};
@@ -109,6 +119,8 @@ constexpr std::array elementwise_table{
     Operator{"GREATER_EQUAL", 62, "a b", 45, "", binary<BinaryFunction::GreaterOrEqual>},
     Operator{"LOGICAL_AND", 86, "a b", 62, "", binary<BinaryFunction::And>},
     Operator{"LOGICAL_OR", 84, "a b", 60, "", binary<BinaryFunction::Or>},
+    Operator{"BITWISE_XOR", 160, "a b", 125, "", binary<BinaryFunction::BitXor>},
+    Operator{"ADD_N", 106, "values...", 82, "", sum_of_all},
     Operator{"SQUARED_DIFFERENCE", 99, "a b", 76, "", squared_difference},
     Operator{"SELECT", 64, "condition a b", 47, "", select},
     Operator{"SELECT_V2", 123, "condition a b", 98, "", select},

@@ -82,6 +82,8 @@ constexpr std::array reduction_table{
     Operator{"REDUCE_MAX", 82, "input axes", 27, "keep_dims:b", reduce<Reduction::Maximum>},
     Operator{"REDUCE_MIN", 89, "input axes", 27, "keep_dims:b", reduce<Reduction::Minimum>},
     Operator{"REDUCE_PROD", 81, "input axes", 27, "keep_dims:b", reduce<Reduction::Product>},
+    Operator{"REDUCE_ANY", 91, "input axes", 27, "keep_dims:b", reduce<Reduction::Maximum>},
+    Operator{"REDUCE_ALL", 140, "input axes", 27, "keep_dims:b", reduce<Reduction::Minimum>},
     Operator{"ARG_MAX", 56, "input axis", 40, "output_type:b", arg_extreme<true>},
     Operator{"ARG_MIN", 79, "input axis", 57, "output_type:b", arg_extreme<false>},
     Operator{"TOPK_V2", 48, "input k", 34, "", top_k},

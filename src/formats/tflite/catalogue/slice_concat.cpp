@@ -1,10 +1,13 @@
 // Parts taken out of tensors and tensors put side by side.
+#include "formats/places.h"
 #include "formats/tflite/catalogue/catalogue.h"
 #include "formats/tflite/options.h"
 
+#include "base/whole_tensor.h"
 #include "ops/expect.h"
 
 #include <array>
+#include <cmath>
 
 namespace convoy::tflite {
 namespace {
@@ -93,16 +96,85 @@ std::vector<ValueId> unpack(FunctionCall& call) {
 std::vector<ValueId> gather(FunctionCall& call) {
   const ValueId x = call.tensor("params"), indices = call.tensor("indices");
   const Size said = call.attrs.integer("axis", 0);
-  if (call.attrs.integer("batch_dims", 0) != 0)
-    call.refuse(Fault::Unsupported, "option 'batch_dims' is not 0, which is not carried");
-  const Size axis = axis_in(call, said, call.rank(x));
+  const Size axis = axis_in(call, said, call.rank(x)), batches = call.attrs.integer("batch_dims", 0);
   if (call.failed()) return {};
+  if (batches != 0 && positive_axis(batches, call.rank(indices)) != axis)
+    call.refuse(Fault::Unsupported, "takes other places of each example (batch_dims) along an axis further behind");
+  if (batches != 0)
+    return {gathered(call, x, call.add(Unsqueeze{{call.rank(indices)}}, {indices}), axis, Negative::Fails)};
   const Tensor* known = call.constant(indices);
   if (known && known->rank() == 0 && !is_floating(known->dtype())) {
     const Size place = known->integers().front();
     if (place >= 0) return {call.add(Squeeze{{axis}}, {call.add(Take{axis, {place}}, {x})})};
   }
   return {call.add(Gather{axis}, {x, indices})};
+}
+
+std::vector<ValueId> gather_nd(FunctionCall& call) {
+  const ValueId x = call.tensor("params"), indices = call.tensor("indices");
+  return {gathered(call, x, indices, 0, Negative::Fails)};
+}
+
+std::vector<ValueId> scatter_nd(FunctionCall& call) {
+  const ValueId indices = call.tensor("indices"), updates = call.tensor("updates");
+  const Sizes shape = numbers(call, "shape");
+  return {scattered_in_zeros(call, indices, updates, shape)};
+}
+
+std::vector<ValueId> segment_sum(FunctionCall& call) {
+  const ValueId x = call.tensor("data"), ids = call.tensor("segment_ids");
+  const std::optional<Size> count =
+      call.name == "SEGMENT_SUM" ? std::nullopt : std::optional(one_number(call, "num_segments"));
+  return {summed_by_segments(call, x, ids, count)};
+}
+
+std::vector<ValueId> one_hot(FunctionCall& call) {
+  const ValueId indices = call.tensor("indices");
+  const ValueId on = call.tensor("on_value"), off = call.tensor("off_value");
+  const Size depth = one_number(call, "depth"), axis = call.attrs.integer("axis", 0);
+  return {one_hot_of(call, indices, depth, axis, on, off)};
+}
+
+std::vector<ValueId> reverse_sequence(FunctionCall& call) {
+  const ValueId x = call.tensor("input"), lengths = call.tensor("seq_lengths");
+  const Size time = call.attrs.integer("seq_dim", 0), batch = call.attrs.integer("batch_dim", 0);
+  const Size rank = call.failed() ? 0 : call.rank(x);
+  return {reversed_sequences(call, x, lengths, positive_axis(time, rank), positive_axis(batch, rank))};
+}
+
+std::vector<ValueId> matrix_diag(FunctionCall& call) { return {diagonal_matrices(call, call.tensor("diagonal"))}; }
+std::vector<ValueId> matrix_set_diag(FunctionCall& call) {
+  const ValueId x = call.tensor("input"), diagonal = call.tensor("diagonal");
+  return {with_diagonal(call, x, diagonal)};
+}
+
+// Whole numbers from `start` on.
+std::vector<ValueId> range(FunctionCall& call) {
+  const Tensor *start = call.constant(call.tensor("start")), *limit = call.constant(call.tensor("limit")),
+               *delta = call.constant(call.tensor("delta"));
+  if (!call.failed() && (!start || !limit || !delta))
+    call.refuse(Fault::Unsupported, "its bounds are computed by the model");
+  if (call.failed()) return {};
+  if (start->count() != 1 || limit->count() != 1 || delta->count() != 1 || delta->doubles()[0] == 0)
+    call.refuse(Fault::Format, "its bounds are no single numbers, or its step is 0");
+  if (call.failed()) return {};
+  const DType dtype = start->dtype();
+  const double from = start->doubles()[0], step = delta->doubles()[0],
+               cells = std::ceil((limit->doubles()[0] - from) / step);
+  if (!(cells < static_cast<double>(most_places)))
+    call.refuse(Fault::Limit, "makes " + std::to_string(cells) + " numbers");
+  if (call.failed()) return {};
+  const Size count = cells > 0 ? static_cast<Size>(cells) : 0;
+  if (!is_floating(dtype)) {
+    std::vector<std::int64_t> all;
+    for (Size i = 0; i < count; ++i) all.push_back(start->integers()[0] + i * delta->integers()[0]);
+    return {call.make_constant("range", whole_tensor(dtype, {count}, std::move(all)))};
+  }
+  // The kernel adds the step again and again, in the type.
+  std::vector<float> all;
+  auto at = static_cast<float>(from);
+  for (Size i = 0; i < count; ++i, at += static_cast<float>(step)) all.push_back(at);
+  return {call.make_constant("range", Tensor::of({count}, std::move(all)))};
 }
 
 std::vector<ValueId> slice(FunctionCall& call) {
@@ -200,10 +272,15 @@ std::vector<ValueId> broadcast_to(FunctionCall& call) {
   if (!front.empty()) x = call.add(Unsqueeze{front}, {x});
   for (std::size_t i = 0; i < to.size() && !call.failed(); ++i) {
     const Dim own = call.dim(x, static_cast<Size>(i));
-    if (own == Dim(to[i])) continue;
+    if (own == Dim(to[i]) || to[i] == -1) continue;
     if (own != Dim(1)) call.refuse(Fault::Format, "broadcasts " + text_of(call.shape(x)) + " to " + text_of(to));
     x = call.add(Tile{static_cast<Size>(i), to[i]}, {x});
   }
+  // Free sizes are those of other values, as the reader tells; -1 stands for an axis that is as long already.
+  const auto likes = call.several("likes");
+  const Sizes along = call.attrs.list("along", Sizes()), from = call.attrs.list("from", Sizes());
+  for (std::size_t i = 0; i < likes.size() && i < along.size() && i < from.size(); ++i)
+    x = call.add(ExpandLike{along[i], from[i]}, {x, likes[i]});
   return {call.add(Identity{}, {x})};
 }
 
@@ -228,6 +305,17 @@ constexpr std::array slice_table{
              "begin_mask:i end_mask:i ellipsis_mask:i new_axis_mask:i shrink_axis_mask:i offset:b", strided_slice},
     Operator{"TILE", 69, "input multiples", 51, "", tile},
     Operator{"BROADCAST_TO", 130, "input shape", 104, "", broadcast_to},
+    Operator{"BROADCAST_ARGS", 145, "a b", 0, ""},  // the reader follows these
+    Operator{"RANK", 110, "input", 86, ""},
+    Operator{"RANGE", 96, "start limit delta", 73, "", range},
+    Operator{"GATHER_ND", 107, "params indices", 83, "", gather_nd},
+    Operator{"SCATTER_ND", 122, "indices updates shape", 97, "", scatter_nd},
+    Operator{"SEGMENT_SUM", 125, "data segment_ids", 100, "", segment_sum},
+    Operator{"UNSORTED_SEGMENT_SUM", 155, "data segment_ids num_segments", 121, "", segment_sum},
+    Operator{"ONE_HOT", 85, "indices depth on_value off_value", 61, "axis:i", one_hot},
+    Operator{"MATRIX_DIAG", 113, "diagonal", 88, "", matrix_diag},
+    Operator{"MATRIX_SET_DIAG", 115, "input diagonal", 90, "", matrix_set_diag},
+    Operator{"REVERSE_SEQUENCE", 112, "input seq_lengths", 87, "seq_dim:i batch_dim:i", reverse_sequence},
     Operator{"REVERSE_V2", 105, "input axes", 81, "", reverse},
 };
 

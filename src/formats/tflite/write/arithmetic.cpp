@@ -32,6 +32,7 @@ std::string_view word_of(BinaryFunction function) {
     case BinaryFunction::GreaterOrEqual: return "GREATER_EQUAL";
     case BinaryFunction::And: return "LOGICAL_AND";
     case BinaryFunction::Or: return "LOGICAL_OR";
+    case BinaryFunction::BitXor: return "BITWISE_XOR";
     default: return {};
   }
 }
@@ -77,7 +78,8 @@ Status write_binary(const Binary& op, Sink& sink) {
   const DType a = sink.type(0).dtype, b = sink.type(1).dtype;
   const bool logic = op.function == BinaryFunction::And || op.function == BinaryFunction::Or;
   const bool tells = op.function == BinaryFunction::Equal || op.function == BinaryFunction::NotEqual;
-  const bool numbers = a == DType::F32 || a == DType::I32 || a == DType::I64;
+  const bool bits = op.function == BinaryFunction::BitXor;
+  const bool numbers = bits ? a == DType::I32 : a == DType::F32 || a == DType::I32 || a == DType::I64;
   if (a != b || (logic ? a != DType::Bool : !numbers && !(tells && a == DType::Bool)))
     return sink.refused(std::string(word) + " of " + std::string(name_of(a)) + " and " + std::string(name_of(b)));
   if (a != DType::F32 && (op.function == BinaryFunction::Divide || op.function == BinaryFunction::Power))
@@ -284,6 +286,14 @@ std::string_view word_of(Reduction reduction) {
 }
 
 Status write_reduce(const Reduce& op, Sink& sink) {
+  const bool of_truths = sink.type().dtype == DType::Bool;
+  const bool is_any = op.reduction == Reduction::Maximum;
+  if (of_truths && (is_any || op.reduction == Reduction::Minimum) && !op.axes.empty()) {
+    Options kept;
+    if (op.keeps_axes) kept.push_back({"keep_dims", Size{1}});
+    return sink.last(is_any ? "REDUCE_ANY" : "REDUCE_ALL", {sink.input(), sink.numbers(op.axes)}, std::move(kept)),
+           Status();
+  }
   if (sink.type().dtype != DType::F32) return sink.refused("a fold of whole numbers");
   if (op.axes.empty()) return sink.pass_on(), Status();
   Options options;

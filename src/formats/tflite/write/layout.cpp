@@ -1,4 +1,5 @@
 // Pads, other axes, parts and joins, and resizing: what brings numbers elsewhere.
+#include "base/whole_tensor.h"
 #include "formats/tflite/write/sink.h"
 
 #include "ops/expect.h"
@@ -209,12 +210,60 @@ Status write_take(const Take& op, Sink& sink) {
   return {};
 }
 
-// Indices from the end are none of TFLite's.
-Status write_gather(const Gather& op, Sink& sink) {
+// The indices of input 1, those from the end counted from the beginning, of a type that TFLite looks up by.
+Result<Place> places_from_begin(Sink& sink, Dim size) {
   const Tensor* known = sink.constant(1);
-  if (!known || std::ranges::any_of(known->integers(), [](Size n) { return n < 0; }))
-    return sink.refused("a lookup at places that the model computes");
-  sink.last("GATHER", {sink.input(0), sink.input(1)}, {{"axis", op.axis}});
+  TensorType type = sink.type(1);
+  if (known && std::ranges::none_of(known->integers(), [](Size n) { return n < 0; })) return sink.input(1);
+  if (!size.known() || type.shape.size() > 4)
+    return sink.refused("a lookup at computed places along an axis whose size is not known beforehand");
+  Place places = sink.input(1);
+  if (type.dtype != DType::I32 && type.dtype != DType::I64) {
+    type.dtype = DType::I32;
+    places =
+        sink.step("CAST", {places}, type,
+                  {{"in_data_type", sink.code_of(sink.type(1).dtype)}, {"out_data_type", sink.code_of(DType::I32)}});
+  }
+  const auto number = [&](Size n) { return sink.constant("size", whole_tensor(type.dtype, {}, {n})); };
+  const Place below = sink.step("LESS", {places, number(0)}, {DType::Bool, type.shape});
+  const Place from_end = sink.like("ADD", {places, number(*size)});
+  return sink.step("SELECT_V2", {below, from_end, places}, type);
+}
+
+Status write_gather(const Gather& op, Sink& sink) {
+  const auto places = places_from_begin(sink, sink.dim(op.axis));
+  if (!places) return std::unexpected(places.error());
+  sink.last("GATHER", {sink.input(0), *places}, {{"axis", op.axis}});
+  return {};
+}
+
+// TFLite looks up whole cells: all numbers of x in one row, by where in it each one lies.
+Status write_gather_elements(const GatherElements& op, Sink& sink) {
+  const auto of = sizes_of(sink.type(0).shape), to = sizes_of(sink.type(1).shape);
+  const auto count = to ? checked_count(*to) : std::nullopt;
+  if (!of || !count || *count > (Size{1} << 22))
+    return sink.refused("a lookup number by number in axes whose sizes are not known beforehand");
+  const auto places = places_from_begin(sink, sink.dim(op.axis));
+  if (!places) return std::unexpected(places.error());
+  const TensorType type = sink.type_of(*places);
+  Sizes steps(of->size(), 1);
+  for (std::size_t i = steps.size() - 1; i-- > 0;) steps[i] = steps[i + 1] * (*of)[i + 1];
+  std::vector<std::int64_t> others;
+  Sizes at(to->size(), 0);
+  for (Size n = 0; n < *count; ++n) {
+    Size place = 0;
+    for (std::size_t i = 0; i < at.size(); ++i)
+      if (static_cast<Size>(i) != op.axis) place += at[i] * steps[i];
+    others.push_back(place);
+    for (std::size_t i = at.size(); i-- > 0 && ++at[i] == (*to)[i];) at[i] = 0;
+  }
+  const Place step = sink.constant("step", whole_tensor(type.dtype, {}, {steps[static_cast<std::size_t>(op.axis)]}));
+  const Place own = sink.step("MUL", {*places, step}, type);
+  const Place all =
+      sink.step("ADD", {own, sink.constant("places", whole_tensor(type.dtype, *to, std::move(others)))}, type);
+  const Size cells = steps[0] * (*of)[0];
+  const Place row = sink.step("RESHAPE", {sink.input(0), sink.numbers({cells})}, {sink.type(0).dtype, {Dim(cells)}});
+  sink.last("GATHER", {row, all}, {{"axis", Size{0}}});
   return {};
 }
 
@@ -229,14 +278,9 @@ Status write_expand_like(const ExpandLike& op, Sink& sink) {
   return {};
 }
 
-constexpr std::array slice_writers{writes<write_concat>(),
-                                   writes<write_slice>(),
-                                   writes<write_split>(),
-                                   writes<write_tile>(),
-                                   writes<write_take>(),
-                                   writes<write_gather>(),
-                                   lacks<GatherElements, Sink>("TFLite looks up whole cells, not one number of each"),
-                                   writes<write_expand_like>()};
+constexpr std::array slice_writers{
+    writes<write_concat>(), writes<write_slice>(),  writes<write_split>(),           writes<write_tile>(),
+    writes<write_take>(),   writes<write_gather>(), writes<write_gather_elements>(), writes<write_expand_like>()};
 static_assert(decides<SliceConcat>(slice_writers));
 
 constexpr std::array unfold_writers{lacks<Unfold, Sink>("TFLite lays no windows side by side (a pass spells it)"),
