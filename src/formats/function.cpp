@@ -5,6 +5,7 @@
 #include "formats/einsum_steps.h"
 #include "graph/filled_like.h"
 #include "ops/axes.h"
+#include "ops/expect.h"
 
 #include <algorithm>
 
@@ -88,6 +89,16 @@ ValueId FunctionCall::filled_like(ValueId one, ValueId like) {
   if (failed()) return {};
   return convoy::filled_like(shape(like), one, like,
                              [&](Op op, std::vector<ValueId> in) { return add(std::move(op), std::move(in)); });
+}
+
+// m + log(sum(exp(x - m))) with m the largest number, a finite one: it is taken from infinities, too.
+ValueId FunctionCall::log_sum_exp(ValueId x, const Sizes& axes, bool keeps_axes) {
+  if (failed()) return {};
+  const double finite = largest_finite(type(x).dtype);
+  const ValueId most = add(Clip{-finite, finite}, {add(Reduce{Reduction::Maximum, axes, true}, {x})});
+  const ValueId powers = add(Unary{Function::Exp}, {add(Binary{BinaryFunction::Subtract}, {x, most})});
+  const ValueId sum = add(Unary{Function::Log}, {add(Reduce{Reduction::Sum, axes, keeps_axes}, {powers})});
+  return add(Binary{BinaryFunction::Add}, {sum, keeps_axes ? most : add(Squeeze{axes}, {most})});
 }
 
 std::vector<ValueId> FunctionCall::add_all(Op op, std::vector<ValueId> inputs) {

@@ -56,6 +56,8 @@ class FunctionCall {
   std::vector<ValueId> add_all(Op op, std::vector<ValueId> inputs);
   // `one`, a constant of size 1 along every axis, in the shape of another value, whose numbers are not read.
   ValueId filled_like(ValueId one, ValueId like);
+  // log(sum(exp(x))), which finite numbers do not overflow; infinities are what the frameworks make of them.
+  ValueId log_sum_exp(ValueId x, const Sizes& axes, bool keeps_axes);
   // What an equation makes of these, in the words of the frameworks ("...", no arrow, any number of operands).
   ValueId einsum(const std::string& equation, const std::vector<ValueId>& operands);
   // What another function of the framework makes of these, as part of this call.

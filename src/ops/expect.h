@@ -31,6 +31,7 @@ Result<Dim> product_of(std::span<const Dim> dims);
 // whole numbers with and without a sign the one with a sign that holds both, of 64 bits at most.
 DType meeting(DType a, DType b);
 bool is_floating(DType dtype);
+double largest_finite(DType dtype);  // of a floating type; 65504 of float16
 bool is_unsigned(DType dtype);
 constexpr bool is_half(DType dtype) { return dtype == DType::F16 || dtype == DType::BF16; }
 // What no number of the type is below: minus infinity, of whole numbers the least.

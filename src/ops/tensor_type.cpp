@@ -99,6 +99,15 @@ bool is_floating(DType dtype) {
   return dtype == DType::F16 || dtype == DType::BF16 || dtype == DType::F32 || dtype == DType::F64;
 }
 
+double largest_finite(DType dtype) {
+  switch (dtype) {
+    case DType::F16: return 65504;
+    case DType::BF16: return 0x1.FEp127;
+    case DType::F32: return std::numeric_limits<float>::max();
+    default: return std::numeric_limits<double>::max();
+  }
+}
+
 DType arithmetic(DType dtype) { return is_floating(dtype) ? dtype : DType::F32; }
 
 bool is_unsigned(DType dtype) {

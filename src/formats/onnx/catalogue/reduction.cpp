@@ -50,12 +50,7 @@ std::vector<ValueId> reduce_by_sum(FunctionCall& call) {
   if (call.name == "ReduceL2") return {apply(Function::Sqrt, sum(apply(Function::Square, x)))};
   if (call.name == "ReduceSumSquare") return {sum(apply(Function::Square, x))};
   if (call.name == "ReduceLogSum") return {apply(Function::Log, sum(x))};
-  // log(sum(exp(x))) = m + log(sum(exp(x - m))) with m the maximum, which cannot overflow.
-  const ValueId most = call.add(Reduce{Reduction::Maximum, fold.axes, true}, {x});
-  const ValueId left = call.add(Binary{BinaryFunction::Subtract}, {x, most});
-  const ValueId logarithm = apply(Function::Log, sum(apply(Function::Exp, left)));
-  const ValueId shift = fold.keeps_axes ? most : call.add(Squeeze{fold.axes}, {most});
-  return {call.add(Binary{BinaryFunction::Add}, {logarithm, shift})};
+  return {call.log_sum_exp(x, fold.axes, fold.keeps_axes)};
 }
 
 std::vector<ValueId> arg_extreme(FunctionCall& call) {

@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 namespace convoy::torch {
@@ -97,19 +96,10 @@ Results variance_and_mean(FunctionCall& call) {
   return {root ? call.add(Unary{Function::Sqrt}, {y}) : y, mean};
 }
 
-// m + log(sum(exp(x - m))) with m the maximum, which cannot overflow; an infinite one, which leaves no difference, gives way
-// to the finite number next to it.
 Results log_sum_exp(FunctionCall& call) {
   ValueId x = call.tensor("input");
   if (!call.failed() && !is_floating(call.type(x).dtype)) x = call.add(Cast{DType::F32}, {x});
-  const Sizes over = reduced_axes(call, x);
-  const bool keeps = truth_or_default(call, "keepdim");
-  constexpr double finite = std::numeric_limits<float>::max();
-  const ValueId most = call.add(Clip{-finite, finite}, {call.add(Reduce{Reduction::Maximum, over, true}, {x})});
-  const ValueId left = call.add(Binary{BinaryFunction::Subtract}, {x, most});
-  const ValueId sum = call.add(Reduce{Reduction::Sum, over, keeps}, {call.add(Unary{Function::Exp}, {left})});
-  const ValueId shift = keeps ? most : call.add(Squeeze{over}, {most});
-  return {call.add(Binary{BinaryFunction::Add}, {call.add(Unary{Function::Log}, {sum}), shift})};
+  return {call.log_sum_exp(x, reduced_axes(call, x), truth_or_default(call, "keepdim"))};
 }
 
 // Without an axis: the place in the whole, counted in row-major order.

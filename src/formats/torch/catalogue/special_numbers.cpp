@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include <array>
-#include <limits>
 #include <numbers>
 
 namespace convoy::torch {
@@ -39,10 +38,7 @@ Results nan_to_num(FunctionCall& call) {
   ValueId x = call.tensor("input");
   if (call.failed() || !is_floating(call.type(x).dtype)) return {x};
   const DType dtype = call.type(x).dtype;
-  constexpr double largest_half = 65504;
-  const double most = dtype == DType::F64   ? std::numeric_limits<double>::max()
-                      : dtype == DType::F32 ? std::numeric_limits<float>::max()
-                                            : largest_half;
+  const double most = largest_finite(dtype);
   if (dtype == DType::BF16) call.refuse(Fault::Unsupported, "numbers in place of NaN in bfloat16");
   Arithmetic apply(call, x);
   const double for_nan = call.attrs.number("nan", 0.0), above = call.attrs.number("posinf", most),
