@@ -177,4 +177,20 @@ constexpr std::optional<Crop> theano_crop(Spelling word, Window w, Size in, Size
   return crop_to_gradient({Spelling::Explicit, half, half}, w, in, out);
 }
 
+// A kernel that is shorter than its stride with zeros around it up to that, placed so that SAME, which cuts half of what is cut in
+// front, means the same crops; these are explicit and have no dilation.
+struct WidenedKernel {
+  Size front = 0, behind = 0;  // zeros
+  Window window;
+  TransposedPadding crops;
+};
+constexpr WidenedKernel widened_to_stride(TransposedPadding crops, Window window) {
+  const Size more = window.stride - window.kernel;
+  if (more <= 0) return {0, 0, window, crops};
+  const Size cut = std::max<Size>(crops.before + crops.after + more, 0);
+  const Size front = std::clamp<Size>(cut / 2 - crops.before, 0, more);
+  crops.before += front, crops.after += more - front;
+  return {front, more - front, {window.stride, window.stride, 1}, crops};
+}
+
 }  // namespace convoy

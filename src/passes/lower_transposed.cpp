@@ -25,7 +25,11 @@ class TransposedSpeller {
     const Node& node = graph_[id];
     const bool dilated = any_above_one(conv.windows, &Window::dilation);
     const bool strided = any_above_one(conv.windows, &Window::stride);
-    if (conv.groups == 1 && (!dilated || (!lite_ && !strided && conv.kernel_order == KernelOrder::SpaceOutIn)))
+    // The default interpreter's CONV_3D_TRANSPOSE answers otherwise there.
+    const bool is_short = lite_ && conv.axes.space == 3 &&
+                          std::ranges::any_of(conv.windows, [](const Window& w) { return w.stride > w.reach(); });
+    if (conv.groups == 1 && !is_short &&
+        (!dilated || (!lite_ && !strided && conv.kernel_order == KernelOrder::SpaceOutIn)))
       return {};
     const bool with_bias = node.inputs.size() > 2 && node.inputs[2];
     if (!graph_[node.inputs[1]].constant || (with_bias && !graph_[node.inputs[2]].constant))
@@ -34,7 +38,7 @@ class TransposedSpeller {
                                                 "computed, which Keras has no layer for")));
     Tensor kernel = in_out_space(*graph_[node.inputs[1]].constant, conv);
     if (!strided) return as_convolution(id, conv, std::move(kernel));
-    if (dilated) {
+    if (dilated || is_short) {
       for (std::size_t i = 0; i < conv.windows.size(); ++i) {
         Window& w = conv.windows[i];
         if (const auto fixed = explicit_crops(conv.paddings[i], w)) conv.paddings[i] = *fixed;
@@ -42,13 +46,26 @@ class TransposedSpeller {
         if (!spread) return pass(spread);
         kernel = std::move(*spread);
         w = {w.reach(), w.stride, 1};
+        if (is_short) kernel = widened(kernel, static_cast<Size>(i) + 2, w, conv.paddings[i]);
       }
-      patch_.remark(node,
-                    "its kernel has zeros between its taps now, because Keras has no transposed convolution with "
-                    "stride and dilation");
+      patch_.remark(
+          node, is_short
+                    ? "its kernel has zeros around it now, because the default interpreter of TFLite is wrong where "
+                      "a stride is longer than the kernel"
+                    : "its kernel has zeros between its taps now, because Keras has no transposed convolution with "
+                      "stride and dilation");
     }
     return conv.groups == 1 ? patch_.become(id, group(id, conv, node.inputs[0], kernel, 0))
                             : by_group(id, conv, kernel);
+  }
+
+  static Tensor widened(const Tensor& kernel, Size axis, Window& window, TransposedPadding& crops) {
+    const WidenedKernel made = widened_to_stride(crops, window);
+    Sizes taps(static_cast<std::size_t>(made.front), -1);
+    for (Size i = 0; i < window.kernel; ++i) taps.push_back(i);
+    taps.insert(taps.end(), static_cast<std::size_t>(made.behind), -1);
+    window = made.window, crops = made.crops;
+    return cells_along(kernel, axis, taps);
   }
 
   static Tensor in_out_space(const Tensor& kernel, ConvTranspose& conv) {

@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from carrying import Crossing, assert_close, cases_in, convoy
+from carrying import Crossing, assert_close, cases_in, convoy, plain_session
 
 KERAS, TORCH, ONNX = (cases_in(f"corpus/{name}") for name in ("keras", "torch", "onnx"))
 TOLERANCE = 2e-4  # across formats, as the corpus itself was checked
@@ -233,3 +233,31 @@ def test_a_maximum_over_nothing_but_the_pad_is_as_the_interpreter_has_it(tmp_pat
     got = made.outputs[0].from_port(made.model(torch.from_numpy(made.inputs[0].to_port(x))).numpy())
     np.testing.assert_array_equal(got, want)
     convoy("port", tmp_path / "net.tflite", "-o", tmp_path / "port.keras")
+
+
+@pytest.mark.parametrize("kernel, strides, more", [
+    ((2, 2, 2), (1, 3, 1), None), ((1, 2, 3), (2, 3, 4), None), ((2, 1, 2), (2, 2, 2), (0, 1, 0)), ((3, 2, 2), (1, 3, 3), None),
+])
+def test_strides_longer_than_kernels_over_three_axes(kernel, strides, more, tmp_path):
+    """The interpreter's default kernel of CONV_3D_TRANSPOSE is wrong there."""
+    import onnx
+    import tensorflow as tf
+
+    draw = np.random.default_rng(0)
+    x, w = (draw.integers(-4, 5, shape).astype("f4") for shape in ((2, 2, 3, 4, 5), (2, 3, *kernel)))
+    said = {"output_padding": list(more)} if more else {}
+    node = onnx.helper.make_node("ConvTranspose", ["x", "w"], ["y"], strides=list(strides), **said)
+    value = onnx.helper.make_tensor_value_info
+    graph = onnx.helper.make_graph([node], "g", [value("x", 1, x.shape)], [value("y", 1, None)], [onnx.numpy_helper.from_array(w, "w")])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(model, tmp_path / "m.onnx")
+    want = plain_session(tmp_path / "m.onnx").run(None, {"x": x})[0]
+    convoy("port", tmp_path / "m.onnx", "-o", tmp_path / "m.tflite")
+    for kind in ("BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES", "AUTO"):
+        made = tf.lite.Interpreter(str(tmp_path / "m.tflite"), experimental_op_resolver_type=getattr(tf.lite.experimental.OpResolverType, kind))
+        made.allocate_tensors()
+        (given,), (gives,) = made.get_input_details(), made.get_output_details()
+        made.set_tensor(given["index"], x if tuple(given["shape"]) == x.shape else x.transpose(0, 2, 3, 4, 1))
+        made.invoke()
+        y = made.get_tensor(gives["index"])
+        np.testing.assert_array_equal(y if y.shape == want.shape else y.transpose(0, 4, 1, 2, 3), want, err_msg=kind)
