@@ -39,7 +39,9 @@ ValueId source_of_input(const Names& names, const Graph& target, ValueId input) 
 ValueId canonical(const Graph& graph, ValueId v) {
   while (v && graph[v].producer) {
     const Node& maker = graph[graph[v].producer];
-    if (!std::holds_alternative<Identity>(maker.op) && !std::holds_alternative<Dropout>(maker.op)) break;
+    const auto* cast = std::get_if<Cast>(&maker.op);
+    const bool keeps_type = cast && cast->to == graph[maker.inputs[0]].type.dtype;
+    if (!std::holds_alternative<Identity>(maker.op) && !std::holds_alternative<Dropout>(maker.op) && !keeps_type) break;
     v = maker.inputs[0];
   }
   return v;

@@ -261,3 +261,12 @@ def test_strides_longer_than_kernels_over_three_axes(kernel, strides, more, tmp_
         made.invoke()
         y = made.get_tensor(gives["index"])
         np.testing.assert_array_equal(y if y.shape == want.shape else y.transpose(0, 4, 1, 2, 3), want, err_msg=kind)
+
+
+def test_an_output_behind_a_cast_to_its_own_type_is_the_value_in_front_of_it(tmp_path):
+    onnx = pytest.importorskip("onnx")
+    text = '<ir_version: 8, opset_import: ["": 13]> g (float[N,4,5] x) => (float[N,4,5] y) { m = Exp(x) y = Cast<to = 1>(m) }'
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "model.onnx")
+    convoy("port", tmp_path / "model.onnx", "-o", tmp_path / "model.tflite")
+    x = np.arange(40, dtype=np.float32).reshape(2, 4, 5) / 8
+    np.testing.assert_allclose(runner(tmp_path / "model.tflite", True)(x=x)["y"], np.exp(x), rtol=1e-6)

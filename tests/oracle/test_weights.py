@@ -235,3 +235,13 @@ def test_a_tensor_of_complex_numbers_is_refused_by_its_class(zipped, tmp_path):
     held = {"w": torch.ones(2, 3), "c": torch.ones(2, 2, dtype=torch.complex64)}
     torch.save(held, tmp_path / "net.pt", _use_new_zipfile_serialization=zipped)
     assert "a storage of class 'torch ComplexFloatStorage' is not carried" in convoy("weights", tmp_path / "net.pt", code=6).stderr
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+def test_a_checkpoint_in_the_older_form_is_read_whatever_protocol_it_was_pickled_by(protocol, tmp_path):
+    torch = pytest.importorskip("torch")
+    tensors = {"w": torch.arange(6.0).reshape(2, 3), "n.b": torch.arange(5) - 3}
+    torch.save(tensors, tmp_path / "old.pth", pickle_protocol=protocol, _use_new_zipfile_serialization=False)
+    assert convoy("weights", tmp_path / "old.pth", "-o", tmp_path / "new.npz").returncode == 0
+    with np.load(tmp_path / "new.npz") as stored:
+        assert {name: stored[name].tolist() for name in stored} == {name: tensor.tolist() for name, tensor in tensors.items()}

@@ -127,9 +127,15 @@ std::unexpected<Error> without_width(const Pickle& object, const std::string& na
 
 }  // namespace
 
+// Begins with a pickled number, from protocol 4 on within a frame. Source: torch/serialization.py, MAGIC_NUMBER.
 bool begins_stream(Bytes bytes) {
-  return text_of(bytes).starts_with(
-      std::string_view("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19\x2e", 15));
+  constexpr std::string_view number("\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19\x2e", 13);
+  constexpr std::size_t frame = 1 + 8;  // its opcode and its length
+  std::string_view text = text_of(bytes);
+  if (text.size() < 2 || text[0] != '\x80' || text[1] < 2 || text[1] > 5) return false;
+  text.remove_prefix(2);
+  if (text.starts_with('\x95') && text.size() > frame) text.remove_prefix(frame);
+  return text.starts_with(number);
 }
 
 Result<std::vector<LoadedTensor>> weights_of_zip(const ZipArchive& zip) {
