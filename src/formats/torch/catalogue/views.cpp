@@ -18,10 +18,13 @@ constexpr std::array<std::string_view, 73> sharing{
     "swapaxes", "swapdims", "t", "tensor_split", "to", "transpose", "type_as", "unbind", "unflatten", "unfold",
     "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "unsqueeze", "view", "view_as", "view_as_complex",
     "view_as_real", "vsplit", "_unsafe_view"};
+constexpr std::array<std::string_view, 7> splitting{
+    "chunk", "split", "split_with_sizes", "unbind", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes"};
 // clang-format on
 
 }  // namespace
 
 bool may_share_memory(std::string_view operation) { return std::ranges::find(sharing, operation) != sharing.end(); }
+bool takes_apart(std::string_view operation) { return std::ranges::find(splitting, operation) != splitting.end(); }
 
 }  // namespace convoy::torch

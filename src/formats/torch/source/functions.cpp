@@ -198,7 +198,9 @@ Result<Prepared> prepared(Tracer& tracer, Interpreter& in, const std::vector<std
 // A row's answers as the program sees them.
 Made answered(Tracer& tracer, Interpreter& in, const std::vector<ValueId>& values, int storage, bool several) {
   ValueList all;
-  for (const ValueId value : values) all.push_back(tracer.tensor(in, value, storage));
+  if (several && storage >= 0) all = tracer.pieces(in, values, storage);
+  else
+    for (const ValueId value : values) all.push_back(tracer.tensor(in, value, storage));
   if (all.empty()) return fail(Fault::Internal, "a function of PyTorch gives nothing");
   return all.size() == 1 && !several ? Made(all[0]) : Made(in.tuple(std::move(all)));
 }
@@ -388,7 +390,7 @@ Made by_row(Tracer& tracer, Interpreter& in, const std::string& name, bool in_pl
     if (auto done = tracer.write(in, *target, (*values)[0]); !done) return pass(done);
     return Value::of(target);
   }
-  return answered(tracer, in, *values, storage, name == "chunk" || name == "unbind");
+  return answered(tracer, in, *values, storage, takes_apart(name));
 }
 
 }  // namespace

@@ -37,6 +37,16 @@ Value Tracer::tensor(Interpreter& in, ValueId value, int storage) {
   return Value::of(made);
 }
 
+ValueList Tracer::pieces(Interpreter& in, const std::vector<ValueId>& values, int storage) {
+  ++splits_;
+  ValueList all;
+  for (const ValueId value : values) {
+    all.push_back(tensor(in, value, storage));
+    all.back().as<SourceTensor>()->split = splits_;
+  }
+  return all;
+}
+
 Result<Value> Tracer::laid_anew(Interpreter& in, ValueId value, int storage) {
   static constexpr FunctionRow row{"alias", "input", [](FunctionCall& call) {
                                      return std::vector<ValueId>{call.add(Identity{}, {call.tensor("input")})};
@@ -85,7 +95,7 @@ Status Tracer::write(Interpreter& in, SourceTensor& tensor, ValueId value) {
   for (SourceTensor* other : sharing_[tensor.storage]) {
     if (other == &tensor || std::ranges::find(wholes, other) != wholes.end()) continue;
     if (other->value == tensor.value) other->value = value;  // the same tensor under another name
-    else other->stale = true;
+    else if (tensor.split == 0 || other->split != tensor.split) other->stale = true;
   }
   tensor.value = value;
   if (wholes.empty()) return {};

@@ -39,6 +39,7 @@ class SourceTensor : public python::Object {
   Tracer& tracer;
   ValueId value;  // refers to nothing: an input that nobody has used yet
   int storage;  // tensors of one storage share memory
+  int split = 0;  // pieces of one split share none of it all the same; 0: it is no such piece
   bool stale = false;
   bool is_parameter = false, is_buffer = false, persistent = true;
   bool is_random = false;  // its numbers come from no file and no program
@@ -78,6 +79,8 @@ class Tracer {
                                   DType dtype = DType::F32);
   python::Value constant(python::Interpreter& in, Tensor numbers);
   int fresh_storage() { return ++storages_; }
+  // The results of a function that takes a tensor apart, which lie in its memory side by side.
+  python::ValueList pieces(python::Interpreter& in, const std::vector<ValueId>& values, int storage);
 
   // While a module is called, its name and class go with every node.
   struct Calling {
@@ -129,7 +132,7 @@ class Tracer {
   Status draw_weights();
   Result<Tensor> computed(ValueId value, const std::map<std::int32_t, Tensor>& drawn, int depth);
   const LoadOptions& options_;
-  int storages_ = 0;
+  int storages_ = 0, splits_ = 0;
   std::map<int, std::vector<SourceTensor*>> sharing_;
   std::map<std::int32_t, int> own_storage_;  // of each value's first tensor
   std::map<std::string, int> unnamed_;
