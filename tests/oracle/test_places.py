@@ -52,8 +52,15 @@ def test_places(name, tmp_path):
     everywhere(path, inputs, want, tmp_path)
 
 
-@pytest.mark.parametrize("name", ["gather_one_axis", "scatter_two_axes", "elements_axis_1"])
-def test_places_that_the_model_computes_are_refused(name, tmp_path):
+@pytest.mark.parametrize("name", ["gather_one_axis", "gather_two_axes", "gather_all_axes"])
+def test_lookups_at_places_that_the_model_computes(name, tmp_path):
+    path, inputs = model(name, tmp_path, known=False)
+    inputs["places"] = np.array(CASES[name][1], np.int64)
+    everywhere(path, inputs, session(path, False).run(None, inputs), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["scatter_two_axes", "elements_axis_1"])
+def test_writes_at_places_that_the_model_computes_are_refused(name, tmp_path):
     path, _ = model(name, tmp_path, known=False)
     said = convoy("port", path, "-o", tmp_path / "port.py", code=6).stderr
-    assert "input 'indices' is known only when the model runs; it must be known beforehand" in said
+    assert "its indices are known only when the model runs; they must be known beforehand" in said

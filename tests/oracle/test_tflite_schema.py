@@ -15,7 +15,8 @@ SOURCE = Path(schema.__file__).read_text()
 # Operators whose options have another name than they.
 SHARED = {"MAX_POOL_2D": "Pool2D", "AVERAGE_POOL_2D": "Pool2D", "L2_POOL_2D": "Pool2D", "CONV_3D_TRANSPOSE": "Conv3D",
           "L2_NORMALIZATION": "L2Norm", "MAXIMUM": "MaximumMinimum", "MINIMUM": "MaximumMinimum", "MEAN": "Reducer",
-          "SUM": "Reducer", "REDUCE_MAX": "Reducer", "REDUCE_MIN": "Reducer", "REDUCE_PROD": "Reducer"}
+          "SUM": "Reducer", "REDUCE_MAX": "Reducer", "REDUCE_MIN": "Reducer", "REDUCE_PROD": "Reducer", "REDUCE_ANY": "Reducer",
+          "REDUCE_ALL": "Reducer", "UNIDIRECTIONAL_SEQUENCE_RNN": "SequenceRNN"}
 WIDTHS = {"Int8": "b", "Bool": "b", "Int32": "i", "Float32": "f", "UOffsetTRelative": "I"}
 
 
