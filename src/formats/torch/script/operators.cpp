@@ -266,8 +266,8 @@ class Call {
       if (storage >= 0) tell_part(*made.as<SourceTensor>());
       return made;
     }
-    const bool own = storage >= 0 && listed_.size() == values.size();  // looks at several tensors
     if (takes_apart(schema_.name) && storage >= 0) return in_.list(tracer_.pieces(in_, values, storage));
+    const bool own = storage >= 0 && listed_.size() == values.size();  // looks at several tensors
     ValueList all;
     for (std::size_t i = 0; i < values.size(); ++i) {
       all.push_back(values[i] ? tracer_.tensor(in_, values[i], own ? listed_[i]->storage : storage) : Value());
