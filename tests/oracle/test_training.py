@@ -123,3 +123,77 @@ def test_what_acts_in_training_and_is_not_carried_is_said(tmp_path):
     told = convoy("port", tmp_path / "m.keras", "-o", tmp_path / "m.py").stdout
     for words in ("dropout of 'looks'", "recurrent_dropout of 'steps'", "noise_shape of 'rows'", "normalisation of 'bounded'"):
         assert words in told
+
+
+def partly_frozen():
+    """A layer that stands still, one whose bias alone does, a parameter and a buffer. Unlike sizes on every axis."""
+    import torch
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.still, self.mid, self.free = nn.Linear(4, 5), nn.Linear(5, 3), nn.Linear(3, 2)
+            self.norm = nn.BatchNorm1d(3)
+            self.scale = nn.Parameter(torch.tensor([2.0, 3.0]), requires_grad=False)
+            self.shift = nn.Parameter(torch.tensor([1.0, 4.0]))
+            self.register_buffer("offset", torch.tensor([5.0, 6.0]))
+
+        def forward(self, x):
+            y = self.free(self.norm(self.mid(self.still(x).relu())))
+            return y * self.scale.exp() + self.shift - self.offset
+
+    torch.manual_seed(7)
+    net = Net().eval()
+    net.still.requires_grad_(False)
+    net.mid.bias.requires_grad_(False)
+    return net
+
+
+def save_exported(net, x, path):
+    import torch
+
+    torch.export.save(torch.export.export(net, (x,)), path)
+
+
+def save_scripted(net, x, path):
+    import torch
+
+    torch.jit.script(net).save(path)
+
+
+def save_traced(net, x, path):
+    import torch
+
+    torch.jit.trace(net, x).save(path)
+
+
+@pytest.mark.parametrize("save, name", [(save_exported, "m.pt2"), (save_scripted, "m.pt"), (save_traced, "m.pt")])
+def test_files_of_pytorch_keep_which_parameters_learn(save, name, tmp_path):
+    import torch
+
+    net, x = partly_frozen(), torch.arange(24.0).reshape(6, 4)
+    save(net, x, tmp_path / name)
+    ported = port([tmp_path / name, "--shape", "6,4"], tmp_path / "port.py").model
+    learns = {name.replace(".", "_") for name, p in net.named_parameters() if p.requires_grad}
+    assert {name.replace(".", "_") for name, p in ported.named_parameters() if p.requires_grad} == learns
+    with torch.no_grad():
+        np.testing.assert_allclose(ported(x), net(x), rtol=1e-5)
+    told = convoy("summary", tmp_path / name, "--shape", "6,4").stdout
+    assert "(31 trainable, 38 not)" in told
+
+
+def test_a_frozen_weight_beside_a_bias_that_learns_is_carried(tmp_path):
+    """Of a program, and of what convoy wrote of it."""
+    import torch
+
+    (tmp_path / "net.py").write_text(
+        "from torch import nn\n\n\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.a, self.b = nn.Conv2d(3, 4, 2), nn.Conv2d(4, 5, 2)\n"
+        "        self.a.weight.requires_grad_(False)\n\n    def forward(self, x):\n        return self.b(self.a(x))\n"
+    )
+    ported = port([tmp_path / "net.py", "--shape", "2,3,6,7"], tmp_path / "port.py").model
+    assert {name for name, p in ported.named_parameters() if p.requires_grad} == {"a.bias", "b.weight", "b.bias"}
+    again = port([tmp_path / "port.py", "--shape", "2,3,6,7"], tmp_path / "again.py").model
+    assert {name for name, p in again.named_parameters() if p.requires_grad} == {"a.bias", "b.weight", "b.bias"}
+    assert torch.equal(again.a.weight, ported.a.weight)

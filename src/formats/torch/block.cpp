@@ -354,6 +354,8 @@ std::string Block::module(std::string constructor, std::vector<State> states, st
     frozen_norms_.push_back(member);
   if (frozen) constructor += ".requires_grad_(False)";
   declare("self." + member + " = " + constructor, comment);
+  for (const State& s : states)
+    if (!frozen && weights(s) && !(*graph_)[s.value].trainable) then.push_back(s.name + ".requires_grad_(False)");
   if (!frozen)
     for (const std::string& line : then) declare("self." + member + "." + line);
   for (State& s : states) children_.push_back({member + "." + s.name, std::move(s.tensor), s.value, s.buffer});

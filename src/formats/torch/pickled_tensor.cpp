@@ -156,6 +156,16 @@ Result<std::optional<Tensor>> PickledTensors::strided(const std::vector<PickleId
   return std::optional(std::move(*tensor));
 }
 
+bool requires_grad(const Pickle& pickle, const PickleValue& call) {
+  const std::string_view callee = pickle.global(call.callee);
+  const bool wraps = callee.substr(callee.find(' ') + 1).starts_with("_rebuild_parameter");
+  const std::size_t place =
+      wraps ? 1 : 4;  // (tensor, requires_grad, ...), (storage, offset, sizes, strides, requires_grad)
+  if (!pickle.is(call.arguments, PickleKind::Tuple) || pickle[call.arguments].items.size() <= place) return true;
+  const PickleId said = pickle[call.arguments].items[place];
+  return !pickle.is(said, PickleKind::Bool) || pickle[said].integer != 0;
+}
+
 std::optional<TensorType> declared_type(const Pickle& pickle, const PickleValue& call) {
   if (!PickledTensors::makes_tensor(pickle.global(call.callee)) || !pickle.is(call.arguments, PickleKind::Tuple))
     return std::nullopt;

@@ -31,6 +31,9 @@ Status check_byte_order(const ZipArchive& zip, const std::string& root);
 // What a call of torch._utils says of its tensor, whose numbers may be absent. Nothing: it says no type or sizes.
 std::optional<TensorType> declared_type(const Pickle& pickle, const PickleValue& call);
 
+// What a call of torch._utils says of requires_grad; true where it says nothing.
+bool requires_grad(const Pickle& pickle, const PickleValue& call);
+
 class PickledTensors {
  public:
   PickledTensors(const Pickle& pickle, StorageOf storage, ViewRoom room)

@@ -79,8 +79,16 @@ Result<Tensor> tensor_in(Storages& storages, const std::string& folder, const Js
   return strided_tensor(*dtype, *sizes, *strides, *offset, *storage);
 }
 
+// Where the archive says it: parameters and buffers alike, and no buffer learns.
+bool learns(const Json& entry) {
+  const Json* meta = member(entry, "tensor_meta");
+  const Json* said = meta ? member(*meta, "requires_grad") : nullptr;
+  return !said || *said != false;
+}
+
+// The tensors by their names; those of them that do not learn go into `frozen`.
 Result<std::map<std::string, Tensor>> tensors_in(Storages& storages, const std::string& folder,
-                                                 const std::string& config_name) {
+                                                 const std::string& config_name, std::set<std::string>& frozen) {
   std::map<std::string, Tensor> tensors;
   const ZipArchive& zip = storages.zip;
   if (!zip.find(folder + config_name)) return tensors;
@@ -92,6 +100,7 @@ Result<std::map<std::string, Tensor>> tensors_in(Storages& storages, const std::
     auto tensor = within("tensor '" + name + "'", tensor_in(storages, folder, entry));
     if (!tensor) return pass(tensor);
     tensors.emplace(name, std::move(*tensor));
+    if (!learns(entry)) frozen.insert(name);
   }
   return tensors;
 }
@@ -164,10 +173,10 @@ Result<ExportedArchive> read_exported(const ZipArchive& zip) {
   archive.program = std::move(*program);
   if (auto known = check_version(archive.program); !known) return pass(known);
   Storages storages{zip};
-  auto weights = tensors_in(storages, *root + "data/weights/", model + "_weights_config.json");
+  auto weights = tensors_in(storages, *root + "data/weights/", model + "_weights_config.json", archive.frozen);
   if (!weights) return pass(weights);
   archive.weights = std::move(*weights);
-  auto constants = tensors_in(storages, *root + "data/constants/", model + "_constants_config.json");
+  auto constants = tensors_in(storages, *root + "data/constants/", model + "_constants_config.json", archive.frozen);
   if (!constants) return pass(constants);
   archive.constants = std::move(*constants);
   return archive;

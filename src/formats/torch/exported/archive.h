@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <map>
+#include <set>
 #include <string>
 
 namespace convoy::torch {
@@ -15,6 +16,7 @@ struct ExportedArchive {
   Json program;                           // models/<name>.json
   std::map<std::string, Tensor> weights;  // parameters and buffers, by the names of the module
   std::map<std::string, Tensor> constants;
+  std::set<std::string> frozen;           // those whose requires_grad is False: all buffers, and frozen parameters
 };
 
 // Whether this archive is one of torch.export, of any layout.

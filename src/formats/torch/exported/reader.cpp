@@ -205,17 +205,19 @@ class Reader {
     return type;
   }
 
-  Status weight(const Json& spec, std::string_view key, const std::map<std::string, Tensor>& from, bool trainable) {
+  // A frozen parameter stays a weight of its layer, which nothing is computed of beforehand.
+  Status weight(const Json& spec, std::string_view key, const std::map<std::string, Tensor>& from, bool parameter) {
     const std::string name = argument_name(spec), known_as = text_member(spec, key);
     const auto found = from.find(known_as);
     if (name.empty() || found == from.end()) return malformed("'" + known_as + "' is not in the archive");
     auto& made = weights_[known_as];
     if (!made) {
-      made = graph_.constant(known_as, found->second, trainable);
+      made = graph_.constant(known_as, found->second, parameter && !archive_.frozen.contains(known_as));
       allowance_.add(found->second.count());
       graph_[made].literal = key == "tensor_constant_name";
     }
     tensors_[name] = made;
+    if (parameter) parameters_.insert(made);
     return {};
   }
 
@@ -565,7 +567,7 @@ class Reader {
         if (!v) continue;
         const bool inner = graph_[v].producer && graph_[v].producer.slot() >= first;
         const Value& value = graph_[v];
-        if (!inner && (!value.constant || value.trainable)) return {};
+        if (!inner && (!value.constant || value.trainable || parameters_.contains(v))) return {};
       }
     if (!allowance_.spend(cost_of(graph_, first_value))) return {};  // they are made when the model runs
     for (std::size_t i = first; i < graph_.nodes.size(); ++i) {
@@ -603,6 +605,7 @@ class Reader {
   static constexpr int most_depth = 16;
   static constexpr int most_shown_again = 100'000;
   std::map<std::string, ValueId> weights_;
+  std::set<ValueId> parameters_;
 };
 
 }  // namespace

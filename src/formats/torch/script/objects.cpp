@@ -265,7 +265,8 @@ Made ScriptObjects::called(const PickleValue& call, PickleId id, const std::stri
     auto tensor = within("tensor '" + path + "'", tensors_.tensor_of(call));
     if (!tensor) return pass(tensor);
     if (!*tensor) return Value::of(in_.make<Unread>(path));
-    const ValueId made_of = tracer_.graph.constant(tracer_.graph.unique_name(path), std::move(**tensor), trainable);
+    const bool trains = trainable && requires_grad(pickle_, call);
+    const ValueId made_of = tracer_.graph.constant(tracer_.graph.unique_name(path), std::move(**tensor), trains);
     return tracer_.tensor(in_, made_of);
   }
   if (names_code(callee)) return module(call, id, callee, path, depth);
