@@ -57,6 +57,20 @@ const Tensor* FunctionCall::constant(ValueId value) const {
   return value && graph_[value].constant ? &*graph_[value].constant : nullptr;
 }
 
+const Tensor* FunctionCall::known(ValueId value, const std::string& what) {
+  const Tensor* tensor = constant(value);
+  if (!tensor) refuse(Fault::Unsupported, what + " is known only when the model runs; it must be known beforehand");
+  return tensor;
+}
+
+std::optional<Sizes> FunctionCall::known_integers(ValueId value, const std::string& what) {
+  const Tensor* tensor = known(value, what);
+  if (!tensor) return std::nullopt;
+  if (!is_floating(tensor->dtype())) return tensor->integers();
+  refuse(Fault::Format, what + " holds no whole numbers");
+  return std::nullopt;
+}
+
 namespace {
 
 template <class... Ops>

@@ -6,6 +6,7 @@
 #include "graph/graph.h"
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,6 +49,10 @@ class FunctionCall {
   Dim dim(ValueId value, Size axis) const;  // unknown where there is no such axis
   // The numbers of a tensor that is known beforehand; null where they come only when the model runs.
   const Tensor* constant(ValueId value) const;
+  // The same, refused where they come only then; `what` names the tensor: "argument 'perm'".
+  const Tensor* known(ValueId value, const std::string& what);
+  // Its numbers, refused where they are no whole ones as well.
+  std::optional<Sizes> known_integers(ValueId value, const std::string& what);
   // Whether all its numbers are zeros, however many there are.
   bool is_zeros(ValueId value) const;
 

@@ -1,7 +1,9 @@
 """Nodes of TensorFlow's graphs that put numbers at places: run and ported as the graph answers."""
+import subprocess
+
 import numpy as np
 import pytest
-from carrying import assert_close, port, run_natively
+from carrying import CONVOY, assert_close, port, run_natively
 
 FUNCTIONS = {
     "gather_nd": (lambda tf, a, i: tf.gather_nd(a, i), [((3, 4, 2), "f4"), ((2, 5, 2), "i4")]),
@@ -15,6 +17,11 @@ FUNCTIONS = {
     "diagonal": (lambda tf, a: tf.linalg.diag(a), [((2, 3), "f4")]),
     "diagonal_set": (lambda tf, a, d: tf.linalg.set_diag(a, d), [((2, 3, 5), "f4"), ((2, 3), "f4")]),
     "diagonal_part": (lambda tf, a: tf.linalg.diag_part(a), [((2, 5, 3), "f4")]),
+    "band": (lambda tf, a: tf.linalg.band_part(a, 1, 0), [((2, 3, 5), "f4")]),
+    "band_above": (lambda tf, a: tf.linalg.band_part(a, -1, 2), [((2, 3, 5), "f4")]),
+    "sizes_of_a_pool_as_tensors": (
+        lambda tf, a: tf.raw_ops.MaxPoolV2(input=a, ksize=[1, 3, 2, 1], strides=[1, 2, 1, 1], padding="SAME"),
+        [((2, 5, 6, 3), "f4")]),
     "one_hot": (lambda tf, a: tf.one_hot(a, 5, axis=1), [((2, 3), "i4")]),
 }
 
@@ -35,3 +42,34 @@ def test_nodes_are_run_and_ported(name, tmp_path):
     want = [made(*given)["y"].numpy()]
     assert_close(run_natively([tmp_path / "saved"], {f"x{i}": x for i, x in enumerate(given)}, tmp_path), want)
     assert_close(port([tmp_path / "saved"], tmp_path / "net.py")(given), want)
+
+
+# Arguments that the graph computes from its input, each a sound file.
+COMPUTED = {
+    "perm": lambda tf, x, n: tf.transpose(x, n([0, 2, 1])),
+    "paddings": lambda tf, x, n: tf.pad(x, n([[0, 0], [1, 2], [0, 1]])),
+    "multiples": lambda tf, x, n: tf.tile(x, n([1, 2, 1])),
+    "axis": lambda tf, x, n: tf.reduce_sum(x, n([1, 2])),
+    "dimension": lambda tf, x, n: tf.argmax(x, n(2)),
+    "shift": lambda tf, x, n: tf.roll(x, n(1), 2),
+    "begin": lambda tf, x, n: tf.slice(x, n([0, 1, 0]), [2, 2, 3]),
+    "k": lambda tf, x, n: tf.math.top_k(x, n(2))[0],
+    "num_lower": lambda tf, x, n: tf.linalg.band_part(x, n(1), 0),
+    "ksize": lambda tf, x, n: tf.raw_ops.MaxPoolV2(input=x[:, :, None], ksize=n([1, 1, 2, 1]), strides=[1, 1, 1, 1],
+                                                   padding="SAME"),
+}
+
+
+@pytest.mark.parametrize("argument", COMPUTED)
+def test_an_argument_that_the_model_computes_is_not_supported(argument, tmp_path):
+    import tensorflow as tf
+
+    def function(x):
+        return COMPUTED[argument](tf, x, lambda numbers: tf.constant(numbers) + tf.cast(tf.reduce_sum(x) * 0, tf.int32))
+
+    module = tf.Module()
+    module.call = tf.function(function, input_signature=[tf.TensorSpec([2, 5, 3])])
+    tf.saved_model.save(module, str(tmp_path / "saved"), signatures=module.call.get_concrete_function())
+    done = subprocess.run([CONVOY, "port", tmp_path / "saved", "-o", tmp_path / "net.onnx", "--to", "onnx"],
+                          capture_output=True, text=True)
+    assert (done.returncode, f"'{argument}' is known only when the model runs" in done.stderr) == (6, True), done.stderr

@@ -66,22 +66,14 @@ namespace {
 
 const Tensor* known(FunctionCall& call, std::string_view input) {
   const ValueId value = call.optional(input);
-  if (!value) return nullptr;
-  const Tensor* tensor = call.constant(value);
-  if (!tensor)
-    call.refuse(Fault::Unsupported,
-                "input '" + std::string(input) + "' is known only when the model runs; it must be known beforehand");
-  return tensor;
+  return value ? call.known(value, "input '" + std::string(input) + "'") : nullptr;
 }
 
 }  // namespace
 
 std::optional<Sizes> known_integers(FunctionCall& call, std::string_view input) {
-  const Tensor* tensor = known(call, input);
-  if (!tensor) return std::nullopt;
-  if (!is_floating(tensor->dtype())) return tensor->integers();
-  call.refuse(Fault::Format, "input '" + std::string(input) + "' holds no whole numbers");
-  return std::nullopt;
+  const ValueId value = call.optional(input);
+  return value ? call.known_integers(value, "input '" + std::string(input) + "'") : std::nullopt;
 }
 
 std::optional<std::vector<double>> known_numbers(FunctionCall& call, std::string_view input) {

@@ -48,7 +48,7 @@ Axes axes_of(FunctionCall& call, Size space) {
 
 Sizes per_axis(FunctionCall& call, std::string_view argument, const Axes& axes) {
   const auto space = static_cast<std::size_t>(axes.space);
-  Sizes said = call.attrs.list(argument, Sizes{1});
+  Sizes said = call.optional(argument) ? numbers(call, argument) : call.attrs.list(argument, Sizes{1});
   if (said.size() == 1 && space != 1) said.assign(space, said.front());
   if (said.size() == space + 2) {
     if (said[0] != 1 || at(said, axes.channel()) != 1)
@@ -82,10 +82,7 @@ Sizes spatial_only(FunctionCall& call, std::string_view argument, Size space) {
 
 Sizes numbers(FunctionCall& call, std::string_view argument) {
   if (const ValueId value = call.optional(argument)) {
-    const Tensor* tensor = call.constant(value);
-    if (tensor && !is_floating(tensor->dtype())) return tensor->integers();
-    refuse_argument(call, argument, "is not a list of whole numbers known beforehand");
-    return {};
+    return call.known_integers(value, "argument '" + std::string(argument) + "'").value_or(Sizes{});
   }
   const Json* said = call.attrs.raw(argument);
   Sizes all;
@@ -180,7 +177,7 @@ ValueId unfold_batches(FunctionCall& call, ValueId y, const Batches& batches) {
 }
 
 void require(FunctionCall& call, std::string_view argument) {
-  if (!call.attrs.has(argument)) refuse_argument(call, argument, "is missing");
+  if (!call.attrs.has(argument) && !call.optional(argument)) refuse_argument(call, argument, "is missing");
 }
 
 void ignore_name(FunctionCall& call) { call.attrs.ignore({"name"}); }

@@ -42,11 +42,7 @@ std::vector<Padding> paddings_of(FunctionCall& call, Size space) {
 }
 
 Sizes numbers(FunctionCall& call, std::string_view tensor) {
-  const Tensor* known = call.constant(call.tensor(tensor));
-  if (known && !is_floating(known->dtype())) return known->integers();
-  call.refuse(Fault::Unsupported,
-              "tensor '" + std::string(tensor) + "' is not a list of whole numbers known beforehand");
-  return {};
+  return call.known_integers(call.tensor(tensor), "tensor '" + std::string(tensor) + "'").value_or(Sizes{});
 }
 
 ValueId activated(FunctionCall& call, ValueId y) {

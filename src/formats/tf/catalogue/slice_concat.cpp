@@ -2,6 +2,7 @@
 #include "formats/places.h"
 #include "formats/tf/arguments.h"
 #include "formats/tf/catalogue/catalogue.h"
+#include "formats/triangle.h"
 #include "ops/expect.h"
 
 #include <algorithm>
@@ -308,6 +309,17 @@ std::vector<ValueId> matrix_diag_part(FunctionCall& call) {
   return {diagonal_of(call, x)};
 }
 
+// So many diagonals below the main one and above it, all of them where the number is negative; zeros elsewhere.
+std::vector<ValueId> matrix_band_part(FunctionCall& call) {
+  ValueId x = call.tensor("input");
+  const Sizes lower = numbers(call, "num_lower"), upper = numbers(call, "num_upper");
+  if (!call.failed() && (lower.size() != 1 || upper.size() != 1))
+    call.refuse(Fault::Format, "'num_lower' is " + text_of(lower) + ", 'num_upper' is " + text_of(upper));
+  if (!call.failed() && lower[0] >= 0) x = triangle_of(call, x, -lower[0], true);
+  if (!call.failed() && upper[0] >= 0) x = triangle_of(call, x, upper[0], false);
+  return {x};
+}
+
 // What leaves an axis at one end comes in at the other.
 std::vector<ValueId> roll(FunctionCall& call) {
   ValueId x = call.tensor("input");
@@ -374,6 +386,7 @@ constexpr std::array slice_concat_operator_table{
     Operator{.name = "MatrixDiagPart", .inputs = "input", .read = matrix_diag_part},
     Operator{.name = "MatrixDiagPartV2", .inputs = "input k padding_value", .read = matrix_diag_part},
     Operator{.name = "MatrixDiagPartV3", .inputs = "input k padding_value", .read = matrix_diag_part},
+    Operator{.name = "MatrixBandPart", .inputs = "input num_lower num_upper", .read = matrix_band_part},
     Operator{.name = "ResourceGather", .inputs = "params indices", .read = gather},
 };
 
