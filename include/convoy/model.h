@@ -77,7 +77,8 @@ class Model {
   // One tensor for each input, in their order, to one for each output. Floating inputs are float32 or float64, whole ones
   // int32 or int64. Fails (Usage): another number of inputs, or a shape that the model does not take.
   Result<std::vector<Tensor>> run(const std::vector<Tensor>& inputs, const RunSettings& settings = {}) const;
-  // The same by names. Fails (Usage): a name that there is not, or an input that is not given.
+  // The same by names; of outputs that share a name the later ones have their place behind it: gru, gru_1. Fails (Usage): a
+  // name that there is not, or an input that is not given.
   Result<std::map<std::string, Tensor>> run(const std::map<std::string, Tensor>& inputs,
                                             const RunSettings& settings = {}) const;
 

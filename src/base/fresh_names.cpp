@@ -10,4 +10,13 @@ std::string FreshNames::take(const std::string& wanted, std::string_view between
     if (std::string name = stem + std::to_string(next++); !is_reserved(name) && taken_.insert(name).second) return name;
 }
 
+std::vector<std::string> names_apart(const std::vector<std::string>& names) {
+  FreshNames others(std::set<std::string>(names.begin(), names.end()));
+  std::set<std::string> first;
+  std::vector<std::string> apart;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    apart.push_back(first.insert(names[i]).second ? names[i] : others.take(names[i], "_", i));
+  return apart;
+}
+
 }  // namespace convoy

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace convoy {
 
@@ -29,5 +30,8 @@ class FreshNames {
   std::set<std::string> taken_;
   std::map<std::string, std::size_t> next_;  // number behind a stem
 };
+
+// One that is there before has its place behind it: lstm, lstm_1, lstm_2. Results go by these where they are handed over by name.
+std::vector<std::string> names_apart(const std::vector<std::string>& names);
 
 }  // namespace convoy

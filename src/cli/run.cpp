@@ -187,12 +187,8 @@ Status write_outputs(const Graph& graph, const std::vector<Tensor>& outputs, con
     if (auto s = write_npy(outputs[0], append); !s) return s;
   } else {
     std::vector<std::pair<std::string, Tensor>> named;
-    std::set<std::string> first;
-    FreshNames others(std::set<std::string>(graph.output_names.begin(), graph.output_names.end()));
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-      const std::string& name = graph.output_names[i];
-      named.emplace_back(first.insert(name).second ? name : others.take(name, "_", i), outputs[i]);
-    }
+    const auto names = names_apart(graph.output_names);
+    for (std::size_t i = 0; i < outputs.size(); ++i) named.emplace_back(names[i], outputs[i]);
     if (auto s = write_npz(named, append); !s) return s;
   }
   return set->commit();

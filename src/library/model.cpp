@@ -1,5 +1,6 @@
 // The public functions of convoy/model.h, over the same parts as the command.
 #include "convoy/model.h"
+#include "base/fresh_names.h"
 
 #include "convoy/cancellation.h"
 
@@ -281,7 +282,8 @@ Result<std::map<std::string, Tensor>> Model::run(const std::map<std::string, Ten
   auto results = run(*ordered, settings);
   if (!results) return pass(results);
   std::map<std::string, Tensor> named;
-  for (std::size_t i = 0; i < results->size(); ++i) named.emplace(graph_->output_names[i], std::move((*results)[i]));
+  const auto names = names_apart(graph_->output_names);
+  for (std::size_t i = 0; i < results->size(); ++i) named.emplace(names[i], std::move((*results)[i]));
   return named;
 }
 

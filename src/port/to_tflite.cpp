@@ -1,5 +1,6 @@
 // A TFLite model in one file. The proof compares the source with the file as it is read back, so what was written is what
 // was meant.
+#include "base/fresh_names.h"
 #include "formats/source.h"
 #include "formats/tflite/tflite.h"
 #include "port/held_weights.h"
@@ -81,6 +82,8 @@ Result<PortReport> port_to_tflite(const fs::path& source, const PortOptions& opt
   PortReport& r = *begun;
   if (auto s = tflite::write_model(r.target, out->sink(0), write); !s) return pass(s);
   if (auto closed = out->close(0); !closed) return pass(closed);
+  const auto results = names_apart(r.target.output_names);
+  for (std::size_t i = 0; i < results.size(); ++i) r.outputs[i].name = results[i];
   auto names = names_of_values(r.target);
   if (!write.in_integers) return finished(std::move(r), *out, {*file}, options, 0, {}, names);
   LoadOptions whole;

@@ -23,6 +23,12 @@ TEST(FreshNames, AreNoneOfThoseThatAreReserved) {
   EXPECT_EQ(names.take("conv"), "conv_2");
 }
 
+TEST(FreshNames, OfSeveralThatAreAlikeTheLaterHaveTheirPlaceBehindThem) {
+  EXPECT_EQ(names_apart({"lstm", "lstm", "lstm", "dense"}),
+            (std::vector<std::string>{"lstm", "lstm_1", "lstm_2", "dense"}));
+  EXPECT_EQ(names_apart({"lstm", "lstm", "lstm_1"}), (std::vector<std::string>{"lstm", "lstm_2", "lstm_1"}));
+}
+
 // In the square of their number, this takes minutes.
 TEST(FreshNames, AreFoundAtOnceBehindManyThatAreTaken) {
   FreshNames names;

@@ -87,6 +87,15 @@ TEST(Library, RunsByNameAndByOrderAlike) {
   ASSERT_TRUE(named);
   EXPECT_TRUE(same_bytes(named->begin()->second, ordered->front()));
 
+  // Results that share a name: none of them is lost.
+  const std::string layer = model->outputs().front().name;
+  const auto twice = model->outputs_at({layer, layer});
+  ASSERT_TRUE(twice) << message(twice.error());
+  const auto both = twice->run(std::map<std::string, Tensor>{{input.name, x}});
+  ASSERT_TRUE(both);
+  ASSERT_EQ(both->size(), 2);
+  EXPECT_TRUE(same_bytes(both->at(layer), both->at(layer + "_1")));
+
   const auto misnamed = model->run(std::map<std::string, Tensor>{{input.name + "x", x}});
   ASSERT_FALSE(misnamed);
   EXPECT_EQ(misnamed.error().fault, Fault::Usage);

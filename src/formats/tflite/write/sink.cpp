@@ -246,11 +246,7 @@ void Sink::add_input(ValueId value) {
 
 void Sink::add_output(ValueId value, const std::string& name) {
   document_.outputs.push_back(place_of(value));
-  // A signature gives its outputs in a dictionary: of one name, the last would be the only one.
-  auto& names = document_.output_names;
-  std::string own = name;
-  for (int n = 1; std::ranges::find(names, own) != names.end(); ++n) own = name + "_" + std::to_string(n);
-  names.push_back(std::move(own));
+  document_.output_names.push_back(name);
 }
 
 }  // namespace convoy::tflite

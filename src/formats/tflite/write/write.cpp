@@ -1,5 +1,6 @@
 // A graph as a document, node by node through the row of its operator.
 #include "base/budget.h"
+#include "base/fresh_names.h"
 #include "formats/tflite/tflite.h"
 #include "formats/tflite/types.h"
 #include "formats/tflite/write/integers.h"
@@ -70,7 +71,9 @@ Status write_model(const Graph& graph, const std::function<Status(std::span<cons
       written = check_types(document, document.operators[k]);
     if (!written) return within(place_of(graph[id]), written);
   }
-  for (std::size_t i = 0; i < graph.outputs.size(); ++i) sink.add_output(graph.outputs[i], graph.output_names[i]);
+  // A signature gives its outputs in a dictionary: of one name, the last would be the only one.
+  const auto names = names_apart(graph.output_names);
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i) sink.add_output(graph.outputs[i], names[i]);
   IntegerReport unread;
   if (options.in_integers)
     if (auto s = compute_in_integers(document, options.held, options.report ? *options.report : unread); !s) return s;
