@@ -1,5 +1,6 @@
 # Compiles sources in batches: a translation unit reads the standard library, fmt and graph.h once for several of them,
-# which is most of what each of them costs. One folder's files share a batch, so that a change is compiled with its neighbours.
+# which is most of what each of them costs. One folder's files share a batch, so that a change is compiled with its neighbours,
+# and a format's folders do when all of them fit into one.
 option(CONVOY_BATCHES "Compile the sources of a folder in batches (OFF: each file alone)" ON)
 set(CONVOY_BATCH_LINES 7500 CACHE STRING "How many lines of source a batch holds at most, about")
 
@@ -10,6 +11,17 @@ function(convoy_lines_of source result)
     list(LENGTH text length)
   endif()
   set(${result} ${length} PARENT_SCOPE)
+endfunction()
+
+# The folder of a source, and the folder of the format that it is a part of: the same, where it is of none.
+function(convoy_folders_of source folder_result format_result)
+  cmake_path(GET source PARENT_PATH folder)
+  file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${folder})
+  string(REGEX REPLACE "^(src/formats/[^/]+)/.*" "\\1" format "${folder}")
+  foreach(name folder format)
+    string(MAKE_C_IDENTIFIER "${${name}}" ${name})
+    set(${${name}_result} ${${name}} PARENT_SCOPE)
+  endforeach()
 endfunction()
 
 # A folder's batches are about as long as each other, and `least` in number (1 if not said).
@@ -26,13 +38,18 @@ function(convoy_compile_in_batches target)
   get_target_property(sources ${target} SOURCES)
   list(FILTER sources INCLUDE REGEX "^/.*\\.cpp$")  # not the objects of another target
   foreach(source IN LISTS sources)
-    cmake_path(GET source PARENT_PATH folder)
+    convoy_folders_of(${source} folder format)
     convoy_lines_of(${source} length)
     math(EXPR total_${folder} "0${total_${folder}} + ${length}")
+    math(EXPR whole_${format} "0${whole_${format}} + ${length}")
     set(before_${folder} 0)
   endforeach()
   foreach(source IN LISTS sources)
-    cmake_path(GET source PARENT_PATH folder)
+    convoy_folders_of(${source} folder format)
+    if(NOT format STREQUAL folder AND whole_${format} LESS_EQUAL CONVOY_BATCH_LINES)
+      set_property(SOURCE ${source} PROPERTY UNITY_GROUP ${format}_0)
+      continue()
+    endif()
     convoy_lines_of(${source} length)
     math(EXPR batches "(${total_${folder}} + ${CONVOY_BATCH_LINES} - 1) / ${CONVOY_BATCH_LINES}")
     if(batches LESS least)
@@ -40,9 +57,7 @@ function(convoy_compile_in_batches target)
     endif()
     math(EXPR batch "(${before_${folder}} + ${length} / 2) * ${batches} / (${total_${folder}} + 1)")
     math(EXPR before_${folder} "${before_${folder}} + ${length}")
-    file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${folder})
-    string(MAKE_C_IDENTIFIER "${name}" name)
-    set_property(SOURCE ${source} PROPERTY UNITY_GROUP ${name}_${batch})
+    set_property(SOURCE ${source} PROPERTY UNITY_GROUP ${folder}_${batch})
   endforeach()
 endfunction()
 

@@ -1,5 +1,6 @@
 """Do two sources of a folder each define a name without linkage? The sources of a folder are compiled in batches, and which
-of them share one changes as files grow: the build would break, one day, at a file that nobody touched.
+of them share one changes as files grow: the build would break, one day, at a file that nobody touched. A small format's folders
+are compiled as one (cmake/batches.cmake).
 
     python3 tools/check_names.py [FOLDER]     src/ where none is named
 
@@ -15,6 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLES = ROOT / "tests/refused/clashing_names"
+BATCH = int(re.search(r"CONVOY_BATCH_LINES (\d+)", (ROOT / "cmake/batches.cmake").read_text())[1])
 
 SKIPPED = re.compile(
     r'R"(?P<mark>\w*)\(.*?\)(?P=mark)"|"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|^\s*#(?:[^\\\n]|\\.)*', re.DOTALL | re.MULTILINE
@@ -167,12 +169,20 @@ def names_without_linkage(text: str):
             at = end
 
 
+def joined(folder: Path) -> Path:
+    """The folder with which this one shares batches: its format's, where all of that is no longer than a batch."""
+    whole = next((p for p in (folder, *folder.parents) if p.parent == ROOT / "src/formats"), folder)
+    lines = sum(len(path.read_text().splitlines()) for path in whole.rglob("*.cpp"))
+    return whole if lines <= BATCH else folder
+
+
 def clashes(folder: Path):
-    """One line for each two files of a folder that could not share a batch: overloads could."""
+    """One line for each two files that are compiled together and could not share a batch: overloads could."""
     seen = defaultdict(list)
+    batch_of = {path.parent: joined(path.parent) for path in folder.rglob("*.cpp")}
     for path in sorted(folder.rglob("*.cpp")):
         for space, name, line, parameters in names_without_linkage(path.read_text()):
-            seen[path.parent, space, name].append((path, line, parameters))
+            seen[batch_of[path.parent], space, name].append((path, line, parameters))
     for (_, _, name), places in seen.items():
         for (one, line, a), (other, other_line, b) in combinations(places, 2):
             function = a.endswith(")") and b.endswith(")")

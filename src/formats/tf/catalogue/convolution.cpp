@@ -7,7 +7,7 @@
 namespace convoy::tf {
 namespace {
 
-constexpr std::array convolution_table{
+constexpr std::array convolution_catalogue{
     Operator{.name = "Conv2D", .inputs = "input filters", .function = "nn.conv2d", .ignored = "use_cudnn_on_gpu"},
     Operator{.name = "Conv3D", .inputs = "input filters", .function = "nn.conv3d"},
     Operator{.name = "DepthwiseConv2dNative", .inputs = "input filter", .function = "nn.depthwise_conv2d"},
@@ -20,6 +20,6 @@ constexpr std::array convolution_table{
 
 }  // namespace
 
-std::span<const Operator> convolution_operators() { return convolution_table; }
+std::span<const Operator> convolution_operators() { return convolution_catalogue; }
 
 }  // namespace convoy::tf

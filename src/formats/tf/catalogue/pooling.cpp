@@ -6,7 +6,7 @@
 namespace convoy::tf {
 namespace {
 
-constexpr std::array pooling_table{
+constexpr std::array pooling_catalogue{
     Operator{.name = "MaxPool", .inputs = "input", .function = "nn.max_pool2d"},
     Operator{.name = "MaxPoolV2", .inputs = "input ksize strides", .function = "nn.max_pool2d"},
     Operator{.name = "MaxPool3D", .inputs = "input", .function = "nn.max_pool3d"},
@@ -20,6 +20,6 @@ constexpr std::array pooling_table{
 
 }  // namespace
 
-std::span<const Operator> pooling_operators() { return pooling_table; }
+std::span<const Operator> pooling_operators() { return pooling_catalogue; }
 
 }  // namespace convoy::tf
