@@ -54,6 +54,8 @@ Result<Value> Evaluator::placeless(const Syntax& s) {
     case SyntaxKind::Truth: return Value::of(s.integer != 0);
     case SyntaxKind::Integer: return Value::of(s.integer);
     case SyntaxKind::Real: return Value::of(s.real);
+    case SyntaxKind::Imaginary:
+      return fail(Fault::Unsupported, "'" + s.text + "' is a complex number, which is not carried");
     case SyntaxKind::String:
       if (auto paid = in_.charge(static_cast<Size>(s.text.size())); !paid) return pass(paid);
       return in_.text(s.text);

@@ -196,6 +196,8 @@ class Parser {
     switch (t.kind) {
       case TokenKind::Integer: e.kind = Kind::Integer, e.integer = t.integer; break;
       case TokenKind::Real: e.kind = Kind::Real, e.real = t.real; break;
+      case TokenKind::Imaginary:
+        return wrong(t.at, "'" + t.text + "' is a complex number, which is not carried", Fault::Unsupported);
       case TokenKind::String:
         e.kind = Kind::String;
         for (; token().kind == TokenKind::String; ++next_) e.text += token().text;

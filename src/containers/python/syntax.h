@@ -17,6 +17,7 @@ enum class SyntaxKind : std::uint8_t {
   Truth,  // integer: 0 or 1
   Integer,
   Real,
+  Imaginary,  // text: as written
   String,  // text
   Formatted,  // f-string: String and Replacement parts
   Replacement,  // value, specification (Formatted or Absent); text: "r", "s" or empty

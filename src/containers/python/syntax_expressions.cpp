@@ -210,6 +210,7 @@ SyntaxParser::Made SyntaxParser::atom() {
   switch (t.kind) {
     case TokenKind::Integer: made.kind = SyntaxKind::Integer, made.integer = t.integer; break;
     case TokenKind::Real: made.kind = SyntaxKind::Real, made.real = t.real; break;
+    case TokenKind::Imaginary: made.kind = SyntaxKind::Imaginary, made.text = t.text; break;
     case TokenKind::String:
     case TokenKind::Formatted: return strings();
     case TokenKind::Name:

@@ -186,11 +186,13 @@ class Reader {
     std::int64_t whole = 0;
     double value = 0;
     const char *first = digits.data(), *last = first + digits.size();
-    if (real) {
+    const bool imaginary = base == 10 && (digits.back() == 'j' || digits.back() == 'J');
+    if (real || imaginary) {
+      last -= imaginary;
       const auto [end, fault] = std::from_chars(first, last, value);
       if (end != last || fault == std::errc::invalid_argument) return wrong(from, "'" + written + "' is not a number");
       if (fault != std::errc{}) return wrong(from, written + " is beyond what a number can hold");
-      keep(TokenKind::Real, from, written, 0, value);
+      keep(imaginary ? TokenKind::Imaginary : TokenKind::Real, from, written, 0, value);
       return {};
     }
     const auto [end, fault] = std::from_chars(first, last, whole, base);

@@ -9,13 +9,25 @@
 
 namespace convoy::python {
 
-// Newline, Indent and Dedent only where lines count; Formatted: an f-string, as it is written between its quotes.
-enum class TokenKind : std::uint8_t { Name, Integer, Real, String, Formatted, Symbol, Newline, Indent, Dedent, End };
+// Newline, Indent and Dedent only where lines count; Imaginary: 2.5j; Formatted: an f-string, as it is written between its quotes.
+enum class TokenKind : std::uint8_t {
+  Name,
+  Integer,
+  Real,
+  Imaginary,
+  String,
+  Formatted,
+  Symbol,
+  Newline,
+  Indent,
+  Dedent,
+  End
+};
 
 struct Token {
   TokenKind kind = TokenKind::End;
   std::size_t at = 0, end = 0;  // bytes [at, end) of the text
-  std::string text;             // Name, Symbol: as written; String: its characters, escapes undone
+  std::string text;  // Name, Symbol, numbers: as written; String: its characters, escapes undone
   std::int64_t integer = 0;
   double real = 0;
   std::size_t inside = 0;  // Formatted: where its text begins

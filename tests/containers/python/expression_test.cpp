@@ -76,6 +76,8 @@ TEST(PythonExpression, RefusesWithTheColumn) {
   EXPECT_EQ(refusal(parse_expression("f(a=1, 2)")), "column 8: an argument without its name stands behind 'a='");
   EXPECT_EQ(refusal(parse_expression("f(9223372036854775808)")),
             "column 3: 9223372036854775808 is beyond 2^63 - 1, the largest whole number");
+  EXPECT_EQ(refusal(parse_expression("f(2, 1.5j)")), "column 6: '1.5j' is a complex number, which is not carried");
+  EXPECT_EQ(refusal(parse_expression("f(0x1j)")), "column 3: '0x1j' is not a number");
   EXPECT_EQ(refusal(parse_expression("f(2**63)")), "column 3: the result is beyond 2^63 - 1, the largest whole number");
   EXPECT_EQ(refusal(parse_expression("f(2^63)")), "column 4: '^' is no power in Python; write **");
   EXPECT_EQ(refusal(parse_expression("f(1//0)")), "column 3: divides by zero");

@@ -160,6 +160,9 @@ TEST(PythonInterpreter, ReadsOverWhatIsNotUnderstoodAndMissesItWhereItIsUsed) {
   EXPECT_EQ(as_far("import weird\ndef f(a): weird.f(a)\nx = [1]\nprint(weird.f(x))\n"), "[1]");
   EXPECT_EQ(as_far("try:\n  import weird\nexcept ImportError:\n  weird = 4\nx = weird"), "4");
   EXPECT_EQ(as_far("from weird import *\nx = unknown\n").substr(0, 34), "p.py:2:5: 'unknown' is not defined");
+  EXPECT_EQ(as_far("x = 5\nz = 6.28J\nw = [1e-3j * x]\ndef f(): return 2j\n"), "5");
+  EXPECT_EQ(as_far("z = 6.28J\nx = z\n").substr(0, 61),
+            "p.py:1:5: '6.28J' is a complex number, which is not carried\n ");
   // What leads out of the program ends it, and so does what Python refuses.
   EXPECT_EQ(as_far("x = 5\nexec('f')\n").substr(0, 26), "p.py:2:5: 'exec' is not re");
   // Nothing is opened, and nobody knows what a file holds.
