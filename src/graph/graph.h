@@ -78,6 +78,8 @@ struct Graph {
   bool inputs_by_name = false, outputs_by_name = false;
   // On the sizes of the inputs, of which the program was followed one way: "x.shape[2] > x.shape[3]" (size_condition.h).
   std::vector<std::string> conditions;
+  // Of a constant that holds the numbers of a weight in another order, by its name: the weight. Training moves both as one.
+  std::map<std::string, std::string> tied;
   bool one_output_in_tuple = false;  // a single output that a caller is given in a tuple of one, as PyTorch tells apart
 
   const Value& operator[](ValueId v) const { return values[v.slot()]; }

@@ -28,6 +28,16 @@ Tensor as_read(const Value& constant, const Tensor& stored) {
       .reshaped(constant.constant->shape());
 }
 
+std::string learnt_weight(const Graph& graph, ValueId constant) {
+  const std::string& format = graph.source_format;
+  const bool has_objects =
+      format.starts_with("PyTorch") || format.starts_with("TorchScript") || format.starts_with("Keras");
+  if (!has_objects || !graph[constant].constant || !graph[constant].trainable) return {};
+  const std::string& own = stored_name(graph[constant]);
+  const auto of = graph.tied.find(own);
+  return of == graph.tied.end() ? own : of->second;
+}
+
 bool only_reshapes(const Op& op) {
   return std::holds_alternative<Reshape>(op) || std::holds_alternative<Flatten>(op) ||
          std::holds_alternative<Unsqueeze>(op) || std::holds_alternative<Squeeze>(op) ||

@@ -11,6 +11,11 @@ Sizes stored_shape(const Value& constant);
 Tensor as_stored(const Value& constant, const Tensor& numbers);
 Tensor as_read(const Value& constant, const Tensor& stored);
 
+// The weight of the source whose numbers a constant of a graph with origins has; empty: none that training moves. Two
+// constants of one weight are one thing to learn where the source's framework keeps weights as objects; files of ONNX and
+// TFLite have equal numbers once, whoever learns them.
+std::string learnt_weight(const Graph& graph, ValueId constant);
+
 // Whether an operator gives the numbers of its input in their order, under another shape; what it makes of a constant has
 // the origin that `stored_origin` says.
 bool only_reshapes(const Op& op);

@@ -2,7 +2,10 @@
 // read back, so what was written is what was meant. Source code is a journey of its own.
 #include "formats/keras/write/files.h"
 #include "port/journey.h"
+#include "port/training_lost.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace convoy {
@@ -33,6 +36,7 @@ Result<PortReport> port_to_keras(const fs::path& source, const PortOptions& opti
   PortReport& r = *begun;
   const auto document = keras::document_of(r.target);
   if (!document) return std::unexpected(document.error());
+  std::ranges::move(lost_in_training(r.target, *document), std::back_inserter(r.remarks));
   const auto write = file->extension() == ".h5" ? keras::write_hdf5 : keras::write_archive;
   if (auto s = write(*document, out->sink(0)); !s) return pass(s);
   if (auto closed = out->close(0); !closed) return pass(closed);

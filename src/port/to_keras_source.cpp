@@ -4,8 +4,11 @@
 #include "formats/keras/write/source.h"
 #include "formats/source_text.h"
 #include "port/journey.h"
+#include "port/training_lost.h"
 #include "port/written_text.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace convoy {
@@ -75,6 +78,7 @@ Result<PortReport> port_to_keras_source(const fs::path& source, const PortOption
   PortReport& r = *begun;
   const auto document = keras::document_of(r.target);
   if (!document) return std::unexpected(document.error());
+  std::ranges::move(lost_in_training(r.target, *document), std::back_inserter(r.remarks));
   if (auto s = keras::write_weights(*document, out->sink(0)); !s) return pass(s);
   const auto weights_sha256 = out->close(0);
   if (!weights_sha256) return std::unexpected(weights_sha256.error());

@@ -184,7 +184,8 @@ std::vector<LayerRow> layer_rows(const Graph& graph) {
         },
         node.op);
     for (const ValueId v : node.inputs)
-      if (v && graph[v].constant && !graph[v].literal && counted.insert(v).second)
+      if (v && graph[v].constant && !graph[v].literal && !graph.tied.contains(graph[v].name) &&
+          counted.insert(v).second)
         row.parameters += graph[v].constant->count();
     row.note = note_of(node, graph);
     rows.push_back(std::move(row));
@@ -195,7 +196,7 @@ std::vector<LayerRow> layer_rows(const Graph& graph) {
 ParameterCount count_parameters(const Graph& graph) {
   ParameterCount n;
   for (const Value& v : graph.values) {
-    if (!v.constant || v.literal) continue;
+    if (!v.constant || v.literal || graph.tied.contains(v.name)) continue;
     n.all += v.constant->count();
     if (v.trainable) n.trainable += v.constant->count();
   }

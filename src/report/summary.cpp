@@ -46,7 +46,8 @@ std::vector<SummaryRow> rows_of(const Graph& graph) {
     const Node& node = graph.nodes[i];
     SummaryRow row{std::move(said[i]), path_of(node), {i}, {}, multiply_adds(graph, node), bytes_given(graph, node)};
     for (const ValueId v : node.inputs)
-      if (v && graph[v].constant && !graph[v].literal && counted.insert(v).second)
+      if (v && graph[v].constant && !graph[v].literal && !graph.tied.contains(graph[v].name) &&
+          counted.insert(v).second)
         row.weights.push_back(
             {graph[v].name, graph[v].constant->shape(), graph[v].constant->count(), graph[v].trainable});
     rows.push_back(std::move(row));

@@ -197,3 +197,72 @@ def test_a_frozen_weight_beside_a_bias_that_learns_is_carried(tmp_path):
     again = port([tmp_path / "port.py", "--shape", "2,3,6,7"], tmp_path / "again.py").model
     assert {name for name, p in again.named_parameters() if p.requires_grad} == {"a.bias", "b.weight", "b.bias"}
     assert torch.equal(again.a.weight, ported.a.weight)
+
+
+TIED = """from torch import nn
+from torch.nn import functional as F
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(7, 4)
+        self.body = nn.Sequential(nn.Linear(4, 5), nn.ReLU(), nn.Linear(5, 4))
+        self.out = nn.Sequential(nn.Linear(4, 5), nn.Linear(5, 4))
+        self.head = nn.Linear(4, 7)
+        self.out[0].weight = self.body[0].weight
+        self.head.weight = self.embed.weight
+
+    def forward(self, x):
+        y = self.out(self.body(self.embed(x)))
+        return self.head(y) + y @ self.embed.weight.T
+"""
+
+
+def test_a_weight_of_several_layers_stays_one(tmp_path):
+    """Three uses of the embedding, one of them transposed; a step of training leaves the port where it leaves the source."""
+    import importlib.util
+
+    import torch
+
+    (tmp_path / "tied.py").write_text(TIED)
+    spec = importlib.util.spec_from_file_location("tied", tmp_path / "tied.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    torch.manual_seed(3)
+    net, x = module.Net(), torch.tensor([[1, 6, 2], [0, 3, 5]])
+    torch.save(net.state_dict(), tmp_path / "tied.pth")
+    save_exported(net.eval(), x, tmp_path / "tied.pt2")
+    save_scripted(net, x, tmp_path / "tied.pt")
+    steps = torch.optim.SGD(net.parameters(), RATE)
+    torch.mean(net(x) ** 2).backward()
+    ports = [
+        port([tmp_path / "tied.py", "--weights", tmp_path / "tied.pth", "--shape", "2,3:int64"], tmp_path / "a.py"),
+        port([tmp_path / "tied.pt2"], tmp_path / "b.py"),
+        port([tmp_path / "tied.pt", "--shape", "2,3:int64"], tmp_path / "c.py"),
+    ]
+    count = sum(p.numel() for p in net.parameters())
+    steps.step()
+    for ported in ports:
+        learner = ported.model
+        assert sum(p.numel() for p in learner.parameters() if p.requires_grad) == count
+        own = torch.optim.SGD(learner.parameters(), RATE)
+        torch.mean(learner(x) ** 2).backward()
+        own.step()
+        torch.testing.assert_close(learner(x), net(x), rtol=1e-4, atol=1e-6)
+    told = convoy("port", tmp_path / "tied.pt2", "-o", tmp_path / "tied.keras").stdout
+    assert "the source trains one weight where the port has two" in told
+
+
+def test_what_keras_cannot_freeze_is_said(tmp_path):
+    import torch
+
+    net = partly_frozen()
+    net.norm.requires_grad_(False)
+    save_exported(net, torch.zeros(6, 4), tmp_path / "m.pt2")
+    told = " ".join(convoy("port", tmp_path / "m.pt2", "-o", tmp_path / "m.keras").stdout.split())
+    assert "Keras freezes whole layers: 'mid/bias' stood still" in told
+    assert "the source's take those of the batch: 'norm'" in told
+    net.requires_grad_(True)
+    save_exported(net, torch.zeros(6, 4), tmp_path / "free.pt2")
+    assert "note" not in convoy("port", tmp_path / "free.pt2", "-o", tmp_path / "free.py").stdout

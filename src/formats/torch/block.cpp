@@ -2,6 +2,7 @@
 
 #include "formats/source_text.h"
 #include "formats/torch/families.h"
+#include "formats/torch/tied_weights.h"
 #include "ops/expect.h"
 
 #include <fmt/format.h>
@@ -422,11 +423,13 @@ Result<WrittenClass> Block::write(const std::vector<std::string>& arguments, con
   if (!output_keys.empty()) type = "dict[str, Tensor]";
 
   WrittenClass written;
+  for (auto* part : {&own_parameters_, &own_buffers_, &children_})
+    std::ranges::move(*part, std::back_inserter(written.parameters));
+  if (!nested_in_)
+    for (const std::string& text : tying_statements(*graph_, written.parameters)) declare(text);
   written.body = "    def __init__(self) -> None:\n        super().__init__()\n" + init_ + "\n" +
                  statement(4, "def forward(" + joined(signature) + ") -> " + type + ":") + taken + check + forward_ +
                  returned + train_method();
-  for (auto* part : {&own_parameters_, &own_buffers_, &children_})
-    std::ranges::move(*part, std::back_inserter(written.parameters));
   return written;
 }
 

@@ -13,6 +13,7 @@
 #include "formats/torch/exported/nodes.h"
 #include "formats/torch/exported/views.h"
 #include "formats/torch/kept_state.h"
+#include "formats/torch/reordered_weights.h"
 #include "graph/size_condition.h"
 #include "graph/stored.h"
 #include "ops/expect.h"
@@ -58,6 +59,7 @@ class Reader {
       if (auto s = within(place(node), call(node)); !s) return pass(s);
     if (auto s = outputs(*signature); !s) return pass(s);
     say_call(*module);
+    train_reordered(graph_, reordered_);
     prune(graph_);
     return std::move(graph_);
   }
@@ -424,10 +426,16 @@ class Reader {
       if (!list) return std::unexpected(list.error());
       tensors["input"] = list->front();
     }
+    std::vector<std::pair<ValueId, ValueId>> weights;  // parameters that are given, or what is made of them
+    for (const auto& [word, id] : tensors) {
+      if (parameters_.contains(id)) weights.emplace_back(id, id);
+      else if (const auto of = reordered_.find(id.index); of != reordered_.end()) weights.emplace_back(id, of->second);
+    }
     FunctionCall made(graph_, std::string(row->name), plain, std::move(tensors), layer,
                       {0, std::max<std::size_t>(1, wanted)});
     auto results = row->read(made);
     if (auto s = made.done(); !s) return pass(s);
+    find_reordered(graph_, first_value, weights, reordered_);
     if (results.empty() && wanted > 0) return fail(Fault::Internal, "gives nothing and does not say why");
     for (ValueId& result : results)
       if (is_number && result && graph_[result].type.shape == Shape{1}) {
@@ -606,6 +614,7 @@ class Reader {
   static constexpr int most_shown_again = 100'000;
   std::map<std::string, ValueId> weights_;
   std::set<ValueId> parameters_;
+  Reordered reordered_;
 };
 
 }  // namespace

@@ -103,6 +103,7 @@ class Reader {
     if (auto done = take_outputs(tracer_, in_, *outputs, ""); !done) return pass(done);
     if (graph.outputs.empty()) return fail(Fault::Unsupported, "the model gives no tensor");
     order_inputs();
+    train_reordered(graph, tracer_.reordered);
     tracer_.tell_literals();
     prune(graph);
     return std::move(graph);

@@ -3,6 +3,7 @@
 
 #include "containers/python/modules.h"
 #include "formats/torch/kept_state.h"
+#include "formats/torch/reordered_weights.h"
 #include "formats/torch/source/parameters.h"
 #include "formats/torch/source/torch_module.h"
 
@@ -307,7 +308,7 @@ Result<Graph> SourceLibrary::graph_of(Interpreter& in, Value model) {
       if (graph[value].name == name) ordered.push_back(value);
   if (ordered.size() == graph.inputs.size()) graph.inputs = std::move(ordered);
   const LiveParameters parameters(tracer, *module, weights);
-  parameters.train_reordered();
+  train_reordered(graph, tracer.reordered);
   if (tracer.options().remarks) parameters.tell(*tracer.options().remarks);
   tracer.tell_literals();
   prune(graph);

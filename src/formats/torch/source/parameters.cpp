@@ -96,10 +96,6 @@ bool LiveParameters::is_left_out(ValueId weight) const {
   return !live_.contains(weight.index) && !instead_.contains(weight.index);
 }
 
-void LiveParameters::train_reordered() const {
-  for (const auto& [weight, made] : instead_) tracer_.graph[made].trainable = tracer_.graph[ValueId{weight}].trainable;
-}
-
 void LiveParameters::tell(std::vector<std::string>& remarks) const {
   Size count = 0;
   std::size_t tensors = 0;
@@ -130,7 +126,8 @@ void LiveParameters::tell_counts(Size left_out, std::vector<std::string>& remark
     if (!graph[tensor->value].trainable) frozen += cells_of(graph, tensor->value);
   }
   for (const std::int32_t index : live_)
-    if (graph[ValueId{index}].trainable) trained += cells_of(graph, ValueId{index});
+    if (graph[ValueId{index}].trainable && !graph.tied.contains(graph[ValueId{index}].name))
+      trained += cells_of(graph, ValueId{index});
   if (all == trained) return;
   std::string parts;
   const auto part = [&](Size count, const std::string& words) {

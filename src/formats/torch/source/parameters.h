@@ -17,8 +17,6 @@ std::vector<std::string> parametrized(Tracer& tracer, const Instance& module, co
 class LiveParameters {
  public:
   LiveParameters(Tracer& tracer, const Instance& module, const Tracer::NamedWeights& named);
-  // A constant that is a weight in another order trains as the weight did, where nothing reads the weight itself.
-  void train_reordered() const;
   // Says which are left out, and what parameters() counts where that is not what trains in the graph.
   void tell(std::vector<std::string>& remarks) const;
 

@@ -251,14 +251,7 @@ Result<std::vector<ValueId>> Tracer::call(Interpreter& in, const FunctionRow& ro
   auto made = row.read(call);
   for (std::size_t i = first_value; i < graph.values.size() && of_nothing; ++i)
     graph.values[i].literal = graph.values[i].constant.has_value();
-  for (std::size_t i = first_value; i < graph.values.size() && !whole.empty(); ++i) {
-    const auto& numbers = graph.values[i].constant;
-    if (!numbers || graph.values[i].producer || numbers->rank() == 0) continue;
-    for (const auto& [given, weight] : whole)
-      if (graph[given].constant && graph[given].constant->count() == numbers->count() &&
-          graph[given].constant->dtype() == numbers->dtype())
-        reordered.emplace(static_cast<std::int32_t>(i), weight);
-  }
+  find_reordered(graph, first_value, whole, reordered);
   for (auto& [id, numbers] : drawn)
     if (numbers) graph[id].constant = std::move(numbers);
   if (auto done = call.done(); !done)

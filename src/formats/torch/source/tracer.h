@@ -4,6 +4,7 @@
 #include "containers/python/interpreter.h"
 #include "formats/format.h"
 #include "formats/function.h"
+#include "formats/torch/reordered_weights.h"
 #include "formats/torch/source/draws.h"
 #include "formats/torch/source/free_size.h"
 
@@ -113,7 +114,7 @@ class Tracer {
   std::optional<Tensor> starting(ValueId weight) const;
   std::map<std::int32_t, Size> spectral;  // weights under spectral_norm, with the axis of their rows
   std::set<std::int32_t> weights;  // values that a file may give
-  std::map<std::int32_t, ValueId> reordered;  // constants that hold all numbers of a weight in another order
+  Reordered reordered;  // constants that hold all numbers of a weight in another order
   std::set<std::int32_t>
       random_values;  // random numbers that a program draws outside of any model: what it computes is open
   std::set<std::int32_t> early_values;  // computed from weights while a module was built: a file's weights come later

@@ -1,0 +1,11 @@
+// What a Keras model written for a graph does otherwise when it is trained, in sentences: inference does not show it.
+#pragma once
+#include "formats/keras/write/document.h"
+
+namespace convoy {
+
+// Weights that the source has once; single weights that stand still in a layer that learns; frozen norms of PyTorch, which
+// go on taking the statistics of each batch there.
+std::vector<std::string> lost_in_training(const Graph& target, const keras::Document& document);
+
+}  // namespace convoy
