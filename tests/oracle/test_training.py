@@ -4,6 +4,8 @@ One thing differs, by the frameworks' own rules: the running variance. Both norm
 (divided by n); PyTorch moves the *unbiased* one (divided by n - 1) into running_var, Keras the biased one into
 moving_variance. The test undoes exactly that factor and allows nothing else.
 """
+import inspect
+
 import numpy as np
 import pytest
 from carrying import convoy, port
@@ -266,3 +268,43 @@ def test_what_keras_cannot_freeze_is_said(tmp_path):
     net.requires_grad_(True)
     save_exported(net, torch.zeros(6, 4), tmp_path / "free.pt2")
     assert "note" not in convoy("port", tmp_path / "free.pt2", "-o", tmp_path / "free.py").stdout
+
+
+def frozen_model(keras, kind, functional, nested):
+    layers = keras.layers
+    chain = [layers.Dense(4, name="a"), layers.Dense(2, name="b"), layers.Dense(5, name="c")]
+    x = keras.Input((3,))
+    if functional:
+        y = x
+        for layer in chain:
+            y = layer(y)
+        model = keras.Model(x, y)
+    else:
+        model = keras.Sequential([x, *chain])
+    if kind != "one":
+        model.trainable = False
+    if kind == "all but one":
+        model.get_layer("b").trainable = True
+    if kind == "one":
+        model.get_layer("a").trainable = False
+    return keras.Model(x := keras.Input((3,)), layers.Dense(6, name="top")(model(x))) if nested else model
+
+
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("functional", [False, True])
+@pytest.mark.parametrize("kind", ["one", "all", "all but one"])
+def test_what_stands_still_is_what_keras_trains_no_more_of(kind, functional, nested, tmp_path):
+    import keras
+
+    frozen_model(keras, kind, functional, nested).save(tmp_path / "m.keras")
+    trained = sum(np.size(w) for w in keras.models.load_model(tmp_path / "m.keras").trainable_weights)
+    assert f"({trained} trainable" in convoy("summary", tmp_path / "m.keras").stdout
+
+
+def test_a_program_that_frees_one_layer_of_a_frozen_model_trains_what_keras_trains(tmp_path):
+    import keras
+
+    trained = sum(np.size(w) for w in frozen_model(keras, "all but one", True, False).trainable_weights)
+    source = inspect.getsource(frozen_model) + "\nmodel = frozen_model(keras, 'all but one', True, False)\n"
+    (tmp_path / "m.py").write_text("import keras\n\n" + source)
+    assert f"({trained} trainable" in convoy("summary", tmp_path / "m.py:model").stdout

@@ -402,6 +402,7 @@ Status run_whole(Builder& builder, const Model& model, const LoadOptions& option
   auto outputs = run_functional(builder, model, *inputs, wanted, {}, "", {});
   if (!outputs) return pass(outputs);
   graph.outputs = std::move(*outputs);
+  for (Value& value : graph.values) value.trainable = value.trainable && !model.stands_still;
   graph.inputs_by_name = !model.input_keys.empty();
   graph.outputs_by_name = !model.output_keys.empty() && options.outputs.empty();
   for (std::size_t i = 0; i < wanted.size(); ++i)

@@ -280,6 +280,8 @@ Result<Model> read_functional(const Json& config, Model model, const Version& ve
   if (auto ok = collect(*in, model.inputs, places, model.layers, grammar); !ok) return pass(ok);
   if (auto ok = collect(*out, model.outputs, places, model.layers, grammar); !ok) return pass(ok);
   if (model.outputs.empty()) return fail(Fault::Format, "model '" + model.name + "' has an empty output_layers");
+  const Json* trains = part(config, "trainable");
+  model.stands_still = trains && trains->is_boolean() && !trains->get<bool>();
   model.input_keys = keys_of(*in);
   model.output_keys = keys_of(*out);
   if (auto ok = check_references(model); !ok) return pass(ok);

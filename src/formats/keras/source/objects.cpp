@@ -146,6 +146,8 @@ class Functional {
       list.push_back(std::move(*object));
     }
     Json config{{"name", model_.name}, {"layers", std::move(list)}};
+    if (const auto trains = model_.config.find("trainable"); trains != model_.config.end())
+      config["trainable"] = *trains;
     config["input_layers"] = border(model_.inputs, model_.input_keys);
     config["output_layers"] = border(model_.outputs, model_.output_keys);
     return Json{{"class_name", "Functional"}, {"module", "keras"}, {"config", std::move(config)}};
