@@ -213,8 +213,8 @@ def _ported(engine: Engine, paths: Iterable[str | os.PathLike], to: str, out: st
     if not 0 <= index < count:
         raise UsageError(f"shard={shard!r}: write (i, n) with 0 <= i < n")
     ledger = _ledger_at(ledger, out)
-    jobs = _jobs(paths, os.fspath(out), to)[index::count]
     done = {entry.file: entry for entry in read_ledger(ledger)} if resume else {}
+    jobs = _jobs(paths, os.fspath(out), to, done)[index::count]
     entries: dict[str, Entry] = {}
     with ledger.open("a", encoding="utf-8") as lines:
         if lines.tell() and not ledger.read_bytes().endswith(b"\n"):
@@ -261,16 +261,19 @@ def _ledger_at(ledger: str | os.PathLike | None, out: str | os.PathLike) -> Path
     return path
 
 
-def _jobs(paths: Iterable[str | os.PathLike], out: str, to: str) -> list[Job]:
-    """Each model with the file of its port; no two ports are one file."""
+def _jobs(paths: Iterable[str | os.PathLike], out: str, to: str, done: dict[str, Entry]) -> list[Job]:
+    """Each model with the file of its port; no two ports are one file, and a model that is done keeps its own."""
     jobs: list[Job] = []
-    taken: dict[str, str] = {}
+    here = _joined(out, PurePath("_"))[:-1]
+    kept = {entry.file: entry.output for entry in done.values()
+            if entry.output.startswith(here) and entry.output.endswith(_EXTENSIONS[to])}
+    taken = {output: file for file, output in kept.items()}
     for path in [paths] if isinstance(paths, (str, os.PathLike)) else list(paths):
         for file in _files(path):
             place = _below(file, os.fspath(path)).with_suffix(_EXTENSIONS[to])
             if to == "torch":  # a module's name is an identifier
                 place = place.with_name("".join(c if c.isalnum() else "_" for c in place.stem) + ".py")
-            name = _joined(out, place)
+            name = kept.get(file, _joined(out, place))
             number = 2
             while taken.setdefault(name, file) != file:
                 name = _joined(out, place.with_name(f"{place.stem}_{number}{place.suffix}"))

@@ -211,10 +211,14 @@ Result<Batch> batch_of_options(const Port& o) {
     if (!shard) return std::unexpected(shard.error());
     batch.shard = *shard;
   }
-  auto items = batch_of(named, batch.folder, *extension);
+  if (o.resume) {
+    auto before = read_ledgers(batch.folder);
+    if (!before) return pass(before);
+    batch.before = std::move(*before);
+  }
+  auto items = batch_of(named, batch.folder, *extension, batch.before);
   if (!items) return pass(items);
   batch.items = std::move(*items);
-  batch.resumes = o.resume;
   batch.overwrites = o.settings.overwrites;
   batch.proves = o.settings.proves;
   batch.json = o.json;

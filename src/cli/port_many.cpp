@@ -156,11 +156,6 @@ class Porters {
     fs::create_directories(batch_.folder, trouble);
     if (trouble)
       return fail(Fault::Io, "the folder '" + batch_.folder.string() + "' cannot be made: " + trouble.message());
-    if (batch_.resumes) {
-      auto before = read_ledgers(batch_.folder);
-      if (!before) return pass(before);
-      before_ = std::move(*before);
-    }
     for (std::size_t i = batch_.shard.index; i < batch_.items.size(); i += batch_.shard.count) {
       if (still_stands(i)) ++standing_;
       else waiting_.push_back(i);
@@ -170,8 +165,8 @@ class Porters {
   }
 
   const LedgerEntry* entry_before(std::size_t item) const {
-    const auto found = before_.find(batch_.items[item].source);
-    return found == before_.end() ? nullptr : &found->second;
+    const auto found = batch_.before.find(batch_.items[item].source);
+    return found == batch_.before.end() ? nullptr : &found->second;
   }
 
   // What the ledger says is ported, where model and port are as they were.
@@ -330,7 +325,6 @@ class Porters {
   const Carry& carry_;
   ProgressLine progress_;
   Ledger ledger_;
-  std::map<std::string, LedgerEntry> before_;
   std::deque<std::size_t> waiting_, lost_;
   std::vector<std::size_t> asked_twice_;
   std::vector<Worker> workers_;

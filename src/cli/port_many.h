@@ -13,7 +13,8 @@ struct Batch {
   std::vector<BatchItem> items;
   std::filesystem::path folder;  // of the ports and of the ledger
   Shard shard;
-  bool resumes = false, overwrites = false, proves = true, json = false, quiet = false;
+  Ledgers before;  // where it resumes
+  bool overwrites = false, proves = true, json = false, quiet = false;
   int jobs = 1;  // processes at once
 };
 

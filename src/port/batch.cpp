@@ -60,13 +60,28 @@ std::string identifier(std::string name) {
   return name.empty() || (name[0] >= '0' && name[0] <= '9') ? "_" + name : name;
 }
 
-// Gives every source a port of its own.
+// Gives every source a port of its own: the one that a ledger says it has, whatever other models came or went, or a name
+// that no ledger gave to another.
 class Places {
  public:
-  Places(fs::path folder, std::string extension) : folder_(std::move(folder)), extension_(std::move(extension)) {}
+  Places(fs::path folder, std::string extension, const Ledgers& before)
+      : folder_(std::move(folder)),
+        extension_(std::move(extension)) {
+    for (const auto& [source, entry] : before) {
+      const fs::path output = entry.output;
+      const fs::path place = output.lexically_relative(folder_);
+      const bool is_here = !place.empty() && *place.begin() != "..";
+      if (entry.stands() && is_here && output.extension() == extension_ && taken_.insert(output).second)
+        before_.emplace(source, output);
+    }
+  }
 
   void add(const std::string& source, const fs::path& place) {
     if (!sources_.insert(source).second) return;
+    if (const auto before = before_.find(source); before != before_.end()) {
+      items_.push_back({source, before->second});
+      return;
+    }
     const std::string stem = extension_ == ".py" ? identifier(place.stem().string()) : place.stem().string();
     const auto numbered = [&](const std::string& number) {
       return folder_ / place.parent_path() / (stem + number + extension_);
@@ -82,6 +97,7 @@ class Places {
   std::string extension_;
   std::set<std::string> sources_;
   std::set<fs::path> taken_;
+  std::map<std::string, fs::path> before_;
   std::vector<BatchItem> items_;
 };
 
@@ -94,7 +110,7 @@ void read_member(const Json& line, const char* key, T& value) {
   } else if (found->is_number()) value = found->get<T>();
 }
 
-Status read_ledger(const fs::path& file, std::map<std::string, LedgerEntry>& entries) {
+Status read_ledger(const fs::path& file, Ledgers& entries) {
   std::ifstream lines(file);
   if (!lines) return fail(Fault::Io, "'" + file.string() + "' cannot be read");
   for (std::string text; std::getline(lines, text);) {
@@ -151,8 +167,8 @@ bool names_folder(const std::string& word) {
 }
 
 Result<std::vector<BatchItem>> batch_of(const std::vector<std::string>& named, const fs::path& folder,
-                                        const std::string& extension) {
-  Places places(folder, extension);
+                                        const std::string& extension, const Ledgers& before) {
+  Places places(folder, extension, before);
   for (const std::string& word : named) {
     if (!names_folder(word)) {
       const fs::path file = file_of(word).lexically_normal();
@@ -190,7 +206,7 @@ fs::path ledger_in(const fs::path& folder, const Shard& shard) {
   return folder / ("ledger." + std::to_string(shard.index) + "-of-" + std::to_string(shard.count) + ".jsonl");
 }
 
-Result<std::map<std::string, LedgerEntry>> read_ledgers(const fs::path& folder) {
+Result<Ledgers> read_ledgers(const fs::path& folder) {
   std::vector<fs::path> ledgers;
   std::error_code trouble;
   for (fs::directory_iterator at(folder, trouble), end; !trouble && at != end; at.increment(trouble)) {
@@ -200,9 +216,9 @@ Result<std::map<std::string, LedgerEntry>> read_ledgers(const fs::path& folder) 
   if (trouble && trouble != std::errc::no_such_file_or_directory)
     return fail(Fault::Io, "'" + folder.string() + "' cannot be read: " + trouble.message());
   std::ranges::sort(ledgers);
-  std::map<std::string, LedgerEntry> entries;
+  Ledgers entries;
   for (const fs::path& ledger : ledgers) {
-    std::map<std::string, LedgerEntry> own;
+    Ledgers own;
     if (auto read = read_ledger(ledger, own); !read) return pass(read);
     for (auto& [file, entry] : own)
       if (!entries.contains(file) || !entries[file].stands()) entries[file] = std::move(entry);

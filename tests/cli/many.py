@@ -87,6 +87,25 @@ def resuming_does_what_is_left():
     Path("zoo/mine.keras").unlink()
 
 
+def a_port_keeps_its_name():
+    """Models of one stem come and go beside those that are ported."""
+    Path("stems/b").mkdir(parents=True)
+    shutil.copy(CORPUS / NAMES[1] / "model.keras", "stems/b/net.keras")
+    convoy("port", "stems/b", "--to", "torch", "-o", "kept/")
+    Path("stems/a").mkdir()
+    shutil.copy(CORPUS / NAMES[2] / "model.keras", "stems/a/net.keras")
+    both = ["stems/a/net.keras", "stems/b/net.keras"]
+    done = convoy("port", *both, "--to", "torch", "-o", "kept", "--resume")
+    outputs = {entry["file"]: entry["output"] for entry in ledger("kept")}
+    hold("1 of 2 models stood already" in done.stdout, f"what was ported stands: {done.stdout} {done.stderr}")
+    hold(outputs == {both[1]: "kept/net.py", both[0]: "kept/net_2.py"}, f"each has a port of its own: {outputs}")
+    shutil.rmtree("stems/b")
+    done = convoy("port", both[0], "--to", "torch", "-o", "kept", "--resume")
+    hold("1 of 1 models stood already" in done.stdout, f"what was ported stands: {done.stdout} {done.stderr}")
+    done = convoy("port", both[0], "--to", "onnx", "-o", "kept", "--resume")
+    hold(Path("kept/net.onnx").exists(), f"names are of one kind of port: {done.stdout}")
+
+
 def a_saved_model_is_one_model():
     corpus = CORPUS.parent / "tensorflow"
     one = next(path for path in sorted(corpus.glob("*/saved_model")) if path.is_dir())
@@ -191,6 +210,7 @@ with tempfile.TemporaryDirectory() as folder:
     zoo()
     every_model_has_an_entry()
     resuming_does_what_is_left()
+    a_port_keeps_its_name()
     shards_are_the_whole()
     a_saved_model_is_one_model()
     a_lost_worker_is_one_entry()

@@ -463,6 +463,16 @@ class Batches(Folder):
         self.assertEqual({p: p.stat().st_mtime_ns for p in before}, before)
         self.assertEqual(len(convoy.batch.read_ledger(out / "ledger.jsonl")), len(first) + 2)  # the new one, and the broken one again
 
+    def test_a_port_keeps_its_name(self):
+        out, folders = self.folder / "out", [self.folder / name for name in ("late", "early")]
+        for folder in folders:
+            folder.mkdir()
+            (folder / "net.keras").write_bytes(DIGITS.read_bytes())
+        (first,) = convoy.batch.port([folders[1] / "net.keras"], to="onnx", out=out)
+        later = convoy.batch.port([folder / "net.keras" for folder in folders], to="onnx", out=out, resume=True)
+        self.assertEqual([e.output for e in later], [str(out / "net_2.onnx"), first.output])
+        self.assertEqual(later[1], first)
+
     def test_shards_are_the_whole(self):
         parts = [convoy.batch.port([self.zoo], to="onnx", out=self.folder / "out", shard=(i, 3), ledger=self.folder / f"{i}.jsonl") for i in range(3)]
         self.assertEqual(len({e.file for part in parts for e in part}), 4)
