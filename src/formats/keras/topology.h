@@ -37,8 +37,8 @@ struct Layer {
 struct Model {
   std::string name, class_name;
   bool sequential = false;
-  bool stands_still =
-      false;  // a functional model's own `trainable`: nothing trains in the outermost, whatever its layers say
+  // A functional model's own `trainable` is false: nothing trains in the outermost, whatever its layers say.
+  bool stands_still = false;
   std::vector<Layer> layers;
   std::vector<TensorRef> inputs, outputs;  // of a functional model
   // Of a model that takes or gives a dictionary: its keys, one per input or output, in their order as Keras sorts them.
