@@ -62,6 +62,8 @@ struct LayerProof {
   double largest = 0;  // absolute difference
   double r = 0, limit = 0;
   Size terms = 0;  // products per output
+  // How far the source is off by itself in float32, where the layer magnifies rounding beyond its bound (magnified.h).
+  double magnified = 0;
   bool same = true;
   std::string where;  // of the worst element, if different: "[0, 3, 0, 5]"
   LayerStructure structure{};

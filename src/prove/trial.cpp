@@ -4,6 +4,7 @@
 #include "graph/element_types.h"
 #include "ops/expect.h"
 #include "prove/bound_operators.h"
+#include "prove/magnified.h"
 #include "run/held.h"
 
 #include <algorithm>
@@ -36,12 +37,14 @@ Trial::Trial(const Graph& source, const Graph& target, Numbers numbers, const Pr
       names_(names_of(source)),
       counterpart_(counterparts(names_, target)),
       budget_(options.memory_limit),
-      reference_(source,
-                 {uses(), meeting(source, target, counterpart_),
-                  numbers == Numbers::OfTheSource ? std::vector<bool>(source.values.size(), false)
-                                                  : replaceable(source, target, counterpart_),
-                  numbers == Numbers::Whole ? whole_ranges(source, target) : std::vector<WholeRange>(), weights},
-                 options, budget_) {}
+      reference_(source, roles(), options, budget_) {}
+
+Reference::Roles Trial::roles() const {
+  return {uses(), meeting(source_, target_, counterpart_),
+          numbers_ == Numbers::OfTheSource ? std::vector<bool>(source_.values.size(), false)
+                                           : replaceable(source_, target_, counterpart_),
+          numbers_ == Numbers::Whole ? whole_ranges(source_, target_) : std::vector<WholeRange>(), weights_};
+}
 
 // Every computed value of the target asks once for its counterpart; outputs are asked for once more.
 std::vector<int> Trial::uses() const {
@@ -90,6 +93,7 @@ Status Trial::run(const std::vector<Tensor>& inputs, const std::vector<Tensor>& 
       if (v) ++readers_[v.slot()];
     }
   }
+  inputs_ = &inputs;
   reference_.feed(inputs);
   for (std::size_t i = 0; i < inputs_of_target.size(); ++i) keep(target_.inputs[i], {inputs_of_target[i], {}, 0, 0});
   LongWork work("proving", target_.nodes.size());
@@ -251,8 +255,11 @@ Status Trial::settle_rounded(const Node& node, ValueId v, LiveValue held, const 
   }
   if (!held.error) held.terms = 0, held.limit = 0;
   const ValueId s = counterpart_[v.slot()];
-  record(node, compare(held.tensor, as_held(*brought, held, target_[v].type.dtype), held.error, held.limit), held,
-         other_reals(source_[s].type.dtype, target_[v].type.dtype));
+  const auto difference = compare(held.tensor, as_held(*brought, held, target_[v].type.dtype), held.error, held.limit);
+  auto trouble = other_reals(source_[s].type.dtype, target_[v].type.dtype);
+  const auto magnified = trouble.empty() ? is_magnified(node, v, difference, held) : false;
+  if (!magnified) return std::unexpected(magnified.error());
+  if (!*magnified) record(node, difference, held, std::move(trouble));
   if (!is_read(v)) return {};
   auto next = carried(forced, *target_[v].origin, held.tensor.shape());
   if (!next) return pass(next);
@@ -307,6 +314,20 @@ void Trial::record_whole(const Node& node, const Difference& difference, const S
                                ? " differs in structure: fed with whole numbers, which nothing rounds, it differs by " +
                                      number(difference.largest) + " at " + where
                                : ": " + trouble));
+}
+
+Result<bool> Trial::is_magnified(const Node& node, ValueId v, const Difference& difference, const LiveValue& held) {
+  const bool is_asked =
+      !difference.same && held.error && held.limit > 0 && proof_.reason.empty() && !is_half(target_[v].type.dtype);
+  if (!is_asked) return false;
+  const BeyondBound at{source_, target_, counterpart_, v, *held.error, held.limit, difference.largest};
+  const auto own = magnified_rounding(at, roles(), *inputs_, options_, budget_);
+  if (!own) return std::unexpected(own.error());
+  if (!*own) return false;
+  LayerProof& layer = layer_of(node);
+  layer.largest = std::max(layer.largest, difference.largest);
+  layer.magnified = std::max(layer.magnified, **own);
+  return true;
 }
 
 void Trial::record(const Node& node, const Difference& difference, const LiveValue& held, std::string trouble) {

@@ -39,6 +39,7 @@ class Trial {
 
  private:
   std::vector<int> uses() const;
+  Reference::Roles roles() const;
   Status run_one(const Node& node);
   Result<bool> pass_alike(const Node& node, const std::vector<const Tensor*>& inputs);
   void end(const Node& node);
@@ -51,6 +52,8 @@ class Trial {
   Result<std::optional<Tensor>> moved_to(ValueId to, ValueId from, Tensor numbers) const;
   LayerProof& layer_of(const Node& node);
   void record(const Node& node, const Difference& difference, const LiveValue& held, std::string trouble);
+  // Whether the source rounds as badly by itself, which the layer's proof then says.
+  Result<bool> is_magnified(const Node& node, ValueId v, const Difference& difference, const LiveValue& held);
   void record_whole(const Node& node, const Difference& difference, const Sizes& shape, std::string trouble);
   bool is_read(ValueId v) const { return readers_[v.slot()] > 0; }  // still
   void keep(ValueId v, LiveValue held);
@@ -65,6 +68,7 @@ class Trial {
   const Graph& target_;
   const ProofOptions& options_;
   Proof& proof_;
+  const std::vector<Tensor>* inputs_ = nullptr;  // while it runs
   Names names_;
   std::vector<ValueId> counterpart_;
   Budget budget_;

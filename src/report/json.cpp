@@ -77,7 +77,7 @@ Json proof_json(const Proof& p) {
                   {"left", p.weights_left}};
   j["whole_largest"] = finite(p.whole_largest);
   Json layers = Json::array(), tensors = Json::array();
-  for (const auto& l : p.layers)
+  for (const auto& l : p.layers) {
     layers.push_back({{"layer", l.layer},
                       {"kind", l.kind},
                       {"largest", finite(l.largest)},
@@ -86,6 +86,8 @@ Json proof_json(const Proof& p) {
                       {"terms", l.terms},
                       {"same", l.same},
                       {"structure", structure_json(l.structure)}});
+    if (l.magnified > 0) layers.back()["magnified"] = finite(l.magnified);
+  }
   for (const auto& w : p.weights) tensors.push_back(weight_json(w));
   j["layers"] = std::move(layers);
   j["tensors"] = std::move(tensors);

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -130,11 +131,20 @@ std::string weight_lines(const Proof& p) {
   return s;
 }
 
+// The layer is shown in float64, in which nothing is magnified that far.
+std::string magnified_line(const LayerProof& l) {
+  const std::string off = std::isfinite(l.magnified) ? fmt::format("is off by {:.2g}", l.magnified) : "overflows";
+  return fmt::format(
+      "                   {} magnifies rounding: in float32 the source {} itself, in float64 the two agree\n",
+      shown(l.layer), off);
+}
+
 std::string proof_lines(const Proof& p, bool one_size) {
-  Size differing = 0;
+  Size differing = 0, magnifying = 0;
   const LayerProof* closest = nullptr;
   for (const auto& l : p.layers) {
     differing += !l.same;
+    magnifying += l.magnified > 0;
     const auto share = [](const LayerProof& x) { return x.limit > 0 ? x.r / x.limit : 0; };
     if (!closest || share(l) > share(*closest)) closest = &l;
   }
@@ -144,7 +154,10 @@ std::string proof_lines(const Proof& p, bool one_size) {
   if (differing == 0 && closest)
     s +=
         fmt::format("        numbers    {} of {} layers within their rounding bound; closest: {}, r {:.2g} of {:.3g}\n",
-                    p.layers.size(), p.layers.size(), shown(closest->layer), closest->r, closest->limit);
+                    static_cast<Size>(p.layers.size()) - magnifying, p.layers.size(), shown(closest->layer), closest->r,
+                    closest->limit);
+  for (const auto& l : p.layers)
+    if (l.magnified > 0) s += magnified_line(l);
   s += weight_lines(p);
   s += fmt::format("        whole      largest difference {:.2g}\n", p.whole_largest);
   if (differing) {

@@ -285,6 +285,40 @@ TEST(Prove, BehindAProductThatBothGraphsMakeAlikeFreshNumbersComeStill) {
   EXPECT_NE(proof.reason.find("layer 'b'"), std::string::npos) << proof.reason;
 }
 
+// Gates that are not bounded multiply a state with itself: each step squares what the last one rounded.
+const std::string growing =
+    "input x float32[2,9,3]\nconst k float32[3,12] = seed 1\nconst r float32[4,12] = seed 2\nconst b float32[12] = "
+    "seed 3\n"
+    "const w float32[4,2] = seed 4\n"
+    "cell = gru(x, k, r, b) activation=relu recurrent_activation=linear returns_sequence=true\n"
+    "y = linear(cell, w) order=in_out\noutput y\n";
+
+const LayerProof& cell_of(const Proof& proof) { return *std::ranges::find(proof.layers, "cell", &LayerProof::layer); }
+
+TEST(Prove, ACellThatMagnifiesRoundingAsItsSourceDoesHolds) {
+  const Proof proof = proof_of(growing, growing);
+  EXPECT_TRUE(proof.holds) << proof.reason;
+  EXPECT_GT(cell_of(proof).magnified, 0);
+}
+
+TEST(Prove, ACellThatMagnifiesRoundingAndIsAnotherDiffers) {
+  for (const auto& [is, other] : {std::pair{"float32[12] = seed 3", "float32[12] = seed 5"},
+                                  std::pair{"activation=relu", "activation=softsign"}}) {
+    const Proof proof = proof_of(growing, replaced(growing, is, other));
+    EXPECT_FALSE(proof.holds) << other;
+  }
+}
+
+TEST(Prove, APortThatRoundsWorseThanItsSourceDiffers) {
+  const std::string from = "input x float32[2,9,3]\ny = relu(x)\noutput y\n";
+  const Proof proof = proof_of(
+      from, replaced(replaced(growing, "y = linear(cell, w) order=in_out", ""), "output y",
+                     "own/less = affine(cell) scale=0 offset=0\nown/none = reduce(own/less) reduction=sum axes=1,2 "
+                     "keeps_axes=true\nown/x = relu(x)\ny = binary(own/x, own/none) function=add\noutput y"));
+  EXPECT_FALSE(proof.holds) << "nothing times what float32 does not hold";
+  EXPECT_NE(proof.reason.find("layer 'y'"), std::string::npos) << proof.reason;
+}
+
 TEST(Prove, APadThatOneGraphMergesAndAnotherReaderNeedsHolds) {
   const std::string from =
       "input x float32[1,2,6,8]\nconst k float32[2,2,3,3] = seed 1\na = unary(x)\np = pad(a) before=0,0,1,1 "
