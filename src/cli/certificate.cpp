@@ -21,8 +21,8 @@ fs::path folder_of(const fs::path& file) { return fs::absolute(file).lexically_n
 
 // Numbers that rounding moves: another processor may sum in another order. Their verdicts stand beside them.
 bool is_measured(std::string_view key) {
-  constexpr std::array words{"r",     "largest",    "whole_largest",   "ratio",    "ratio_after_fix",
-                             "share", "ratio_next", "outputs_largest", "magnified"};
+  constexpr std::array words{"r",     "largest",    "whole_largest",   "ratio",         "ratio_after_fix",
+                             "share", "ratio_next", "outputs_largest", "outputs_moved", "magnified"};
   return std::ranges::find(words, key) != words.end();
 }
 

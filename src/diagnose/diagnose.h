@@ -110,6 +110,8 @@ struct Diagnosis {
   std::vector<std::string> outside;  // and each that does not lie in b as it does in a: a sentence
   double outputs_largest = 0;  // of the outputs, run freely
   double outputs_scale = 0;  // the largest magnitude of a's
+  // Where they are far apart although every stretch agrees: how far the last digits of a's weights alone move them.
+  double outputs_moved = 0;
   bool outputs_agree = false;  // each to within a millionth of its own largest, whole numbers to the last bit
 };
 

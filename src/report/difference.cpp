@@ -144,6 +144,9 @@ std::string diff_text(const Diagnosis& d, const DiffNames& names) {
   if (std::isfinite(d.outputs_largest))
     text += fmt::format("\noutputs differ by up to {} of {}\n", short_number(d.outputs_largest),
                         short_number(d.outputs_scale));
+  if (d.outputs_moved > 0)
+    text += fmt::format("the last digits of a's weights alone move them by {}: the models magnify rounding\n",
+                        short_number(d.outputs_moved));
   // Scales or channels that one layer gains and the next one loses are other weights and the same model.
   if (!d.same && d.outputs_agree && std::isfinite(d.outputs_largest))
     text += "the outputs agree all the same: what differs inside cancels there, or shows with other inputs\n";
@@ -169,6 +172,7 @@ Json diff_json(const Diagnosis& d) {
                    {"moved", d.scope.moved},           {"not_reached", d.scope.not_reached},
                    {"not_finite", d.scope.not_finite}, {"other_types", d.scope.other_types}};
   json["outputs_largest"] = finite(d.outputs_largest);
+  if (d.outputs_moved > 0) json["outputs_moved"] = d.outputs_moved;
   json["first"] = d.findings.empty() ? Json() : finding_json(d.findings.front());
   json["differences"] = Json::array();
   for (const Finding& f : d.findings) json["differences"].push_back(finding_json(f));

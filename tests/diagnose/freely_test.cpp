@@ -46,5 +46,31 @@ TEST(Freely, RoundingsAndStepsAreLeftToTheStretches) {
                      parsed(begin + step + "y = affine(u) scale=2\noutput y\n")));
 }
 
+// Each step doubles what lies between two numbers and more: after 40 of them their last digits are everything.
+std::string magnifying(double first) {
+  std::string text = "input x float32[3,24]\n";
+  std::string before = "x";
+  for (int i = 0; i < 40; ++i) {
+    const std::string n = std::to_string(i);
+    text += "const k" + n + " float32[24,24] = seed 1" + n + "\nz" + n + " = linear(" + before + ", k" + n + ", _)\ns" +
+            n + " = affine(z" + n + ") scale=" + (i == 0 ? std::to_string(first) : "0.6") + "\nh" + n + " = unary(s" + n +
+            ") function=tanh\n";
+    before = "h" + n;
+  }
+  return text + "output " + before + "\n";
+}
+
+TEST(Freely, WhatLastDigitsOfWeightsMoveAsFarIsNotedAndNoDifference) {
+  const Graph a = parsed(magnifying(0.6)), b = parsed(magnifying(0.600001));
+  const auto at = at_one_size(a, b, 0, 1, {}, Unsaid::Convention);
+  ASSERT_TRUE(at.has_value());
+  const Alignment alignment = align(at->a, at->b);
+  Diagnosis noted;
+  run_freely(*at, alignment, noted, 1);
+  EXPECT_GT(noted.outputs_largest, 0.01);
+  EXPECT_FALSE(outputs_apart(*at, alignment, noted, 1));
+  EXPECT_GT(noted.outputs_moved, 0.01);
+}
+
 }  // namespace
 }  // namespace convoy::diagnose::freely_test
