@@ -53,8 +53,8 @@ std::string magnifying(double first) {
   for (int i = 0; i < 40; ++i) {
     const std::string n = std::to_string(i);
     text += "const k" + n + " float32[24,24] = seed 1" + n + "\nz" + n + " = linear(" + before + ", k" + n + ", _)\ns" +
-            n + " = affine(z" + n + ") scale=" + (i == 0 ? std::to_string(first) : "0.6") + "\nh" + n + " = unary(s" + n +
-            ") function=tanh\n";
+            n + " = affine(z" + n + ") scale=" + (i == 0 ? std::to_string(first) : "0.6") + "\nh" + n + " = unary(s" +
+            n + ") function=tanh\n";
     before = "h" + n;
   }
   return text + "output " + before + "\n";
