@@ -89,6 +89,12 @@ def cases(keras) -> dict:
     for word in ("nearest", "bilinear"):
         layer(f"free_up_{word}", FREE_IMAGE, "UpSampling2D", (2, 3), interpolation=word)
         layer(f"free_resizing_{word}", FREE_IMAGE, "Resizing", 5, 12, interpolation=word)
+    for size in ((9, 7), (4, 3), (3, 7), (8, 2), (12, 5), (5, 12), (20, 11)):
+        tag = f"{size[0]}_{size[1]}"
+        layer(f"center_crop_{tag}", IMAGE, "CenterCrop", *size)
+        layer(f"resizing_cropped_{tag}", IMAGE, "Resizing", *size, crop_to_aspect_ratio=True)
+        layer(f"resizing_padded_{tag}", IMAGE, "Resizing", *size, pad_to_aspect_ratio=True, fill_value=3)
+        network(f"image_cropped_{tag}", IMAGE, lambda x, size=size: ops.image.resize(x, size, "nearest", crop_to_aspect_ratio=True))
     layer("up1d", FREE_SERIES, "UpSampling1D", 3)
     layer("up3d", VOLUME, "UpSampling3D", (2, 1, 3))
     layer("pad1d", FREE_SERIES, "ZeroPadding1D", (2, 1))

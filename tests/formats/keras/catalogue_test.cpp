@@ -119,6 +119,14 @@ TEST(KerasCatalogue, PadsAndCropsByTheDefaultsOfEachLayer) {
   EXPECT_EQ(shape_after("keras.layers.Cropping3D()(x)", "5, 6, 7, 3"), " ? 3 4 5 3");
 }
 
+TEST(KerasCatalogue, CutsOutTheMiddleOfImagesOfAKnownSize) {
+  EXPECT_EQ(shape_after("keras.layers.CenterCrop(5, 4)(x)", "12, 9, 3"), " ? 5 4 3");
+  EXPECT_EQ(shape_after("keras.layers.CenterCrop(20, 4)(x)", "12, 9, 3"), " ? 20 4 3");
+  EXPECT_EQ(shape_after("keras.layers.CenterCrop(5, 4, data_format='channels_first')(x)", "3, 12, 9"), " ? 3 5 4");
+  EXPECT_NE(shape_after("keras.layers.CenterCrop(5, 4)(x)", "None, 9, 3").find("give it by --size"), std::string::npos);
+  EXPECT_NE(shape_after("keras.layers.CenterCrop(0, 4)(x)", "12, 9, 3").find("0 x 4 cells"), std::string::npos);
+}
+
 // Activations of an LSTM: of the output, then of the gates.
 TEST(KerasCatalogue, TakesTheArgumentsOfCellsInTheOrderOfKeras) {
   EXPECT_EQ(signature_of("LSTM")->substr(0, 46), "units activation recurrent_activation use_bias");

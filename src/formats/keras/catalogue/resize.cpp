@@ -1,4 +1,5 @@
-// UpSampling, Resizing and keras.ops.image.resize: image resizing by TensorFlow's rules.
+// UpSampling, Resizing, CenterCrop and keras.ops.image.resize: image resizing by TensorFlow's rules. Source: keras/src/layers/
+// preprocessing/image_preprocessing, utils/image_utils.py and backend/tensorflow/image.py of Keras 3.15.
 #include "formats/keras/catalogue/write.h"
 
 #include <algorithm>
@@ -7,14 +8,6 @@
 
 namespace convoy::keras {
 namespace {
-
-// What cuts or fills to keep proportions must be at its default.
-void expect_plain_resize(Use& use) {
-  for (const auto key : {"crop_to_aspect_ratio", "pad_to_aspect_ratio"})
-    if (use.truth(key))
-      use.call.refuse(Fault::Unsupported, "sets '" + std::string(key) + "', which this version does not carry");
-  for (const auto key : {"fill_mode", "fill_value"}) use.option(key);
-}
 
 struct Word {
   std::string_view word;
@@ -71,25 +64,116 @@ Values up_sampling(Use& use) {
   return use.add(resize, {x});
 }
 
-Values resize_to(Use& use, ValueId x, Sizes size) {
+// Height and width of images.
+struct Area {
+  Size height = 0, width = 0;
+};
+
+std::optional<Area> area_of(Use& use, ValueId x, std::string_view reason) {
+  const Axes axes{use.order(), 2};
+  const Dim height = use.call.dim(x, axes.spatial(0)), width = use.call.dim(x, axes.spatial(1));
+  if (height.known() && width.known()) return Area{*height, *width};
+  use.call.refuse(Fault::Unsupported, std::string(reason) + ", which needs images of a known size; give it by --size");
+  return std::nullopt;
+}
+
+// Cells at the borders of height and width, those that are less than nothing cut away. A step that does nothing is none.
+ValueId bordered(Use& use, ValueId x, Area before, Area after, double value, std::string_view step) {
+  const Axes axes{use.order(), 2};
+  const Sizes none(static_cast<std::size_t>(axes.rank()), 0);
+  Pad pad{none, none, PadMode::Constant, value};
+  const auto put = [&](Sizes& at, Area cells) {
+    at[static_cast<std::size_t>(axes.spatial(0))] = cells.height;
+    at[static_cast<std::size_t>(axes.spatial(1))] = cells.width;
+  };
+  put(pad.before, before), put(pad.after, after);
+  return !step.empty() && pad.before == none && pad.after == none ? x : use.call.add(pad, {x}, step);
+}
+
+// The middle of the image.
+ValueId cropped(Use& use, ValueId x, Area from, Area to, std::string_view step = "crop") {
+  const Area less{from.height - to.height, from.width - to.width}, first{less.height / 2, less.width / 2};
+  return bordered(use, x, {-first.height, -first.width}, {first.height - less.height, first.width - less.width}, 0,
+                  step);
+}
+
+// What is a times b / c as large, as TensorFlow counts it: in float32.
+Size scaled_length(Size a, Size b, Size c) {
+  return static_cast<Size>(static_cast<float>(a * b) / static_cast<float>(c));
+}
+
+// The largest part of an image in the middle that has the proportions of `to`.
+Area in_proportion(Area from, Area to) {
+  return {std::clamp<Size>(scaled_length(from.width, to.height, to.width), 1, from.height),
+          std::clamp<Size>(scaled_length(from.height, to.width, to.height), 1, from.width)};
+}
+
+// With as many cells on either side as bring it closest to the proportions of `to`: one that is over is left out.
+ValueId padded_in_proportion(Use& use, ValueId x, Area from, Area to, double value) {
+  const Area whole{std::max(from.height, scaled_length(from.width, to.height, to.width)),
+                   std::max(from.width, scaled_length(from.height, to.width, to.height))};
+  const Area each{(whole.height - from.height) / 2, (whole.width - from.width) / 2};
+  return bordered(use, x, each, each, value, "pad");
+}
+
+ValueId with_proportions(Use& use, ValueId x, Area to) {
+  const bool crops = use.truth("crop_to_aspect_ratio"), pads = use.truth("pad_to_aspect_ratio");
+  const std::string mode = use.word("fill_mode");
+  const double value = use.number("fill_value");
+  if (!crops && !pads) return x;
+  if (crops && pads) use.call.refuse(Fault::Format, "sets both 'crop_to_aspect_ratio' and 'pad_to_aspect_ratio'");
+  if (mode != "constant") use.call.refuse(Fault::Format, "fills by '" + mode + "', which is no word of Keras");
+  const auto from = area_of(use, x, "keeps the proportions of images");
+  if (!from || use.call.failed()) return x;
+  return crops ? cropped(use, x, *from, in_proportion(*from, to)) : padded_in_proportion(use, x, *from, to, value);
+}
+
+bool is_size(Use& use, Area size) {
+  constexpr Size most = Size{1} << 30;
+  if (std::min(size.height, size.width) >= 1 && std::max(size.height, size.width) <= most) return true;
+  use.call.refuse(Fault::Format, "is to make images of " + std::to_string(size.height) + " x " +
+                                     std::to_string(size.width) + " cells");
+  return false;
+}
+
+ValueId as_real(Use& use, ValueId x) {
+  if (use.kind != Use::Kind::Layer || use.call.type(x).dtype == DType::F32) return x;
+  return use.call.add(Cast{DType::F32}, {x}, "float");
+}
+
+Values resize_to(Use& use, ValueId x, Area size) {
   const Axes axes{use.order(), 2};
   const std::string word = use.word("interpolation");
   const bool antialias = use.truth("antialias");
-  expect_plain_resize(use);
-  if (!use.call.expect_rank(x, 4)) return {};
-  if (use.kind == Use::Kind::Layer && use.call.type(x).dtype != DType::F32)
-    x = use.call.add(Cast{DType::F32}, {x}, "float");
+  if (!use.call.expect_rank(x, 4) || !is_size(use, size)) return {};
+  x = with_proportions(use, as_real(use, x), size);
   Resize resize = resize_by(use.call, axes, word, antialias);
-  resize.sizes = std::move(size);
+  resize.sizes = {size.height, size.width};
   return use.add(resize, {x});
 }
 
-Values resizing(Use& use) { return resize_to(use, use.call.x(), {use.whole("height"), use.whole("width")}); }
+// Images that are smaller on one axis are resized instead, the middle of their proportions.
+Values center_crop(Use& use) {
+  const Area to{use.whole("height"), use.whole("width")};
+  const Axes axes{use.order(), 2};
+  ValueId x = use.call.x();
+  if (!use.call.expect_rank(x, 4) || !is_size(use, to)) return {};
+  const auto from = area_of(use, x, "cuts out the middle of images");
+  if (!from) return {};
+  x = as_real(use, x);
+  if (from->height >= to.height && from->width >= to.width) return {cropped(use, x, *from, to, {})};
+  Resize resize = resize_by(use.call, axes, "bilinear", false);
+  resize.sizes = {to.height, to.width};
+  return use.add(resize, {cropped(use, x, *from, in_proportion(*from, to))});
+}
+
+Values resizing(Use& use) { return resize_to(use, use.call.x(), Area{use.whole("height"), use.whole("width")}); }
 
 Values resize(Use& use) {
   const Sizes size = use.list("size");
   if (size.size() != 2) use.call.refuse(Fault::Format, "argument 'size' is no pair");
-  return resize_to(use, use.operand("images"), size);
+  if (use.call.failed()) return {};
+  return resize_to(use, use.operand("images"), {size[0], size[1]});
 }
 
 constexpr std::array rows_of_resizes{
@@ -100,6 +184,7 @@ constexpr std::array rows_of_resizes{
                  "height width interpolation=bilinear crop_to_aspect_ratio=False pad_to_aspect_ratio=False "
                  "fill_mode=constant fill_value=0 antialias=False data_format=",
                  resizing},
+    CatalogueRow{"layers.CenterCrop", "height width data_format=", center_crop},
     CatalogueRow{"image.Resize",
                  "images size interpolation=bilinear antialias=False crop_to_aspect_ratio=False "
                  "pad_to_aspect_ratio=False fill_mode=constant fill_value=0 data_format=",

@@ -94,25 +94,12 @@ class Merge(layers.Layer):  # of Keras 1: a layer with a word for what it does, 
             inputs = [branch(x) for branch, x in zip(self.branches, inputs)]
         return merge(inputs, mode=self.mode, concat_axis=self.concat_axis, dot_axes=self.dot_axes,
                      arguments=self.arguments or {})
-
-class CenterCrop(layers.Layer):
-    def __init__(self, height, width, data_format=None, name=None, **kwargs):
-        super().__init__(name=name)
-        self.size, self.first = (height, width), data_format == "channels_first"
-
-    def call(self, x):
-        cuts = []
-        for size, wanted in zip(x.shape[2:] if self.first else x.shape[1:3], self.size):
-            if size is None or size < wanted:
-                raise NotImplementedError("CenterCrop of images that are smaller, or of a free size, is not read")
-            cuts.append(slice((size - wanted) // 2, (size - wanted) // 2 + wanted))
-        return x[:, :, cuts[0], cuts[1]] if self.first else x[:, cuts[0], cuts[1]]
 )";
 
 }  // namespace
 
 Result<std::optional<Value>> SourceLibrary::composed(Interpreter& in, const std::string& name) {
-  constexpr std::array<std::string_view, 5> classes{"Merge", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D", "CenterCrop"};
+  constexpr std::array<std::string_view, 4> classes{"Merge", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D"};
   if (name.find('.') != std::string::npos) return composed_function(in, name);
   if (std::ranges::find(classes, name) == classes.end()) return std::nullopt;
   if (!composed_) {
