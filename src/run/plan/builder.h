@@ -4,11 +4,16 @@
 #include "run/plan/steps.h"
 
 #include <array>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
 
 namespace convoy::plan {
 
 // Kernels that hold an infinity or what is no number are left to the plain ones.
 bool all_finite(const Tensor& tensor);
+bool all_finite(std::span<const float> values);
 
 class Builder {
  public:
@@ -40,7 +45,13 @@ class Builder {
   // The place of x itself where nobody else needs it any more, else a new one.
   PlaceId make_over(PlaceId x, ValueId x_value, ValueId y, Layout layout);
   template <class S>
-  S& add(const Node& node, std::string what);
+  S& add(const Node& node, std::string what) {
+    auto step = std::make_unique<S>();
+    step->layer = node.layer, step->what = std::move(what);
+    S& made = *step;
+    steps_.push_back(std::move(step));
+    return made;
+  }
 
   // --- nodes
   Status build_node(const Node& node);
