@@ -107,14 +107,17 @@ struct Dropout {
   friend bool operator==(const Dropout&, const Dropout&) = default;
 };
 
-// x -> x
+// x -> x; in training no gradient comes back through it where it `stops_gradient`.
 struct Identity {
   static constexpr std::string_view name = "identity";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
   static constexpr Traits traits{LayerKind::Layout, AxisUse::Elementwise, Contents::Kept, Learnt::Nothing,
                                  Indices::None};
+  bool stops_gradient = false;
   template <class Visit>
-  static void fields(Visit) {}
+  static void fields(Visit visit) {
+    visit("stops_gradient", &Identity::stops_gradient);
+  }
   friend bool operator==(const Identity&, const Identity&) = default;
 };
 

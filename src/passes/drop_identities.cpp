@@ -1,6 +1,6 @@
 // Takes out nodes that leave every number as it is, and operands without a number from what is laid side by side: runtimes take an
-// empty slice for a whole axis, or lack a form for it. Dropout stays, because a port is trained on; random augmentation
-// has no port and goes, with a remark.
+// empty slice for a whole axis, or lack a form for it. Dropout and what stops a gradient stay where a port is trained on; random
+// augmentation has no port and goes, with a remark.
 #include "ops/expect.h"
 #include "passes/rewrites.h"
 
@@ -23,16 +23,22 @@ Status drop_empty(const Graph& graph, NodeId id, Patch& patch) {
   return {};
 }
 
+bool is_trained_on(const Target& target) {
+  return target.framework == Framework::Torch || (target.framework == Framework::Keras && !target.lite);
+}
+
 }  // namespace
 
-Result<Patch> drop_identities(const Graph& graph, const Target&) {
+Result<Patch> drop_identities(const Graph& graph, const Target& target) {
   Patch patch(graph);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
     if (auto s = drop_empty(graph, {static_cast<std::int32_t>(i)}, patch); !s) return pass(s);
     const auto* dropout = std::get_if<Dropout>(&node.op);
     const bool augmentation = dropout && dropout->noise == Noise::Augmentation;
-    if (!std::holds_alternative<Identity>(node.op) && !augmentation) continue;
+    const auto* identity = std::get_if<Identity>(&node.op);
+    if (!identity && !augmentation) continue;
+    if (identity && identity->stops_gradient && is_trained_on(target)) continue;
     patch.remove({static_cast<std::int32_t>(i)});
     patch.replace(node.outputs[0], node.inputs[0]);
     if (augmentation) patch.remark(node, "left out: it changes images in training only, and has no form in the target");

@@ -308,3 +308,72 @@ def test_a_program_that_frees_one_layer_of_a_frozen_model_trains_what_keras_trai
     source = inspect.getsource(frozen_model) + "\nmodel = frozen_model(keras, 'all but one', True, False)\n"
     (tmp_path / "m.py").write_text("import keras\n\n" + source)
     assert f"({trained} trainable" in convoy("summary", tmp_path / "m.py:model").stdout
+
+
+STOPS = """import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.still, self.a, self.b, self.c = nn.Linear(4, 5), nn.Linear(5, 3), nn.Linear(5, 3), nn.Linear(4, 3)
+
+    @torch.no_grad()
+    def looked_up(self, x):
+        with torch.enable_grad():
+            y = self.c(x)
+        return y.sigmoid()
+
+    def forward(self, x):
+        with torch.no_grad():
+            y = self.still(x).relu()
+        z = self.a(y)
+        return z + (self.b(y).tanh() * z - z).detach() * self.b(y) + self.looked_up(x) * z
+"""
+
+
+def trained_one_step(net, x):
+    import torch
+
+    learnt = list(net.parameters())
+    steps = torch.optim.SGD(learnt, RATE)
+    torch.mean(net(x) ** 2).backward()
+    steps.step()
+    with torch.no_grad():
+        return net(x)
+
+
+def test_a_gradient_that_the_source_stops_stops_in_the_port(tmp_path):
+    """torch.no_grad() around statements and functions, and .detach(): one step agrees, toward Keras and back, too."""
+    import importlib.util
+
+    import keras
+    import tensorflow as tf
+    import torch
+
+    (tmp_path / "net.py").write_text(STOPS)
+    spec = importlib.util.spec_from_file_location("stops", tmp_path / "net.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    torch.manual_seed(5)
+    net, x = module.Net(), torch.randn(6, 4)
+    torch.save(net.state_dict(), tmp_path / "net.pth")
+    save_exported(net, x, tmp_path / "net.pt2")
+    source = [tmp_path / "net.py", "--weights", tmp_path / "net.pth", "--shape", "6,4"]
+    ports = [port(source, tmp_path / "a.py"), port([tmp_path / "net.pt2"], tmp_path / "b.py")]
+    convoy("port", *source, "-o", tmp_path / "net.keras")
+    ports.append(port([tmp_path / "net.keras"], tmp_path / "c.py"))
+    convoy("port", *source, "--to", "keras", "-o", tmp_path / "k.py")
+    ports.append(port([f"{tmp_path / 'k.py'}:build", "--weights", tmp_path / "k.weights.h5"], tmp_path / "d.py"))
+    model, rate = keras.models.load_model(tmp_path / "net.keras"), RATE
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.square(model(x.numpy(), training=True)))
+    for variable, gradient in zip(model.trainable_variables, tape.gradient(loss, model.trainable_variables)):
+        if gradient is not None:
+            variable.assign_sub(rate * gradient)
+    want = trained_one_step(net, x)
+    for ported in ports:
+        torch.testing.assert_close(trained_one_step(ported.model, x), want, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(model(x.numpy()), want, rtol=1e-4, atol=1e-6)
+    assert "stop" not in convoy("port", *source, "-o", tmp_path / "net.onnx").stdout

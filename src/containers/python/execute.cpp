@@ -4,6 +4,7 @@
 #include "containers/python/unread.h"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 namespace convoy::python {
@@ -157,8 +158,9 @@ Result<Evaluator::Next> Evaluator::while_loop(const Syntax& s) {
   return s.parts.size() > 2 ? block(s.parts[2]) : Result<Next>(Next::Go);
 }
 
-// A context that a framework knows: torch.no_grad() changes nothing here.
+// A context that a framework knows: it is entered and left, as torch.no_grad() wants it.
 Result<Evaluator::Next> Evaluator::with(const Syntax& s) {
+  ValueList entered;
   for (std::size_t i = 0; i + 1 < s.parts.size(); ++i) {
     const auto context = value(s.parts[i].parts[0]);
     if (!context) return std::unexpected(context.error());
@@ -166,9 +168,14 @@ Result<Evaluator::Next> Evaluator::with(const Syntax& s) {
     if (!enter) return std::unexpected(enter.error());
     if (!*enter)
       return refused(s.parts[i], "'with' a " + type_name(*context) + ", which is not known to change nothing");
+    if (auto told = in_.tell_context(*context, "__enter__"); !told) return pass(told);
+    entered.push_back(*context);
     if (!s.parts[i].text.empty()) set(s.parts[i].text, *context);
   }
-  return block(s.parts.back());
+  auto next = block(s.parts.back());
+  for (const Value& context : entered | std::views::reverse)
+    if (auto told = in_.tell_context(context, "__exit__"); !told) return pass(told);
+  return next;
 }
 
 Result<bool> Evaluator::catches(const Syntax& handler, const Class* raised) {

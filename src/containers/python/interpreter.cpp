@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <utility>
 
 namespace convoy::python {
@@ -35,11 +36,11 @@ bool is_special(const std::string& name) { return name.size() > 4 && name.starts
 // of the program.
 bool may_be_said(const std::string& name) {
   static const std::set<std::string> known{
-      "__init__",  "__call__",     "__name__",    "__class__",   "__len__",      "__getitem__", "__setitem__",
-      "__iter__",  "__contains__", "__version__", "__add__",     "__mul__",      "__sub__",     "__enter__",
-      "__doc__",   "__bool__",     "__radd__",    "__truediv__", "__floordiv__", "__setattr__", "__is__",
-      "__isnot__", "__not__",      "__and__",     "__or__",      "__xor__",      "__lshift__",  "__rshift__",
-      "__eq__",    "__all__",      "__file__",    "__repr__",    "__module__"};
+      "__init__",   "__call__",     "__name__",    "__class__", "__len__",     "__getitem__",  "__setitem__",
+      "__iter__",   "__contains__", "__version__", "__add__",   "__mul__",     "__sub__",      "__enter__",
+      "__exit__",   "__doc__",      "__bool__",    "__radd__",  "__truediv__", "__floordiv__", "__setattr__",
+      "__is__",     "__isnot__",    "__not__",     "__and__",   "__or__",      "__xor__",      "__lshift__",
+      "__rshift__", "__eq__",       "__all__",     "__file__",  "__repr__",    "__module__"};
   return known.contains(name);
 }
 
@@ -369,10 +370,22 @@ Result<Value> Interpreter::call_function(Function& function, Arguments arguments
   if (auto bound_to = bind(function, arguments, *scope); !bound_to) return pass(bound_to);
   Evaluator evaluator(*this, *function.file, *scope);
   if (function.body->kind != SyntaxKind::Block) return evaluator.value(*function.body);
+  for (const Value& context : function.around)
+    if (auto told = tell_context(context, "__enter__"); !told) return pass(told);
   auto done = evaluator.block(*function.body);
+  for (const Value& context : function.around | std::views::reverse)
+    if (auto told = tell_context(context, "__exit__"); !told) return pass(told);
   if (!done) return pass(done);
   if (function.yields) return Value::of(make<Iterator>(std::move(evaluator.yielded)));
   return evaluator.returned;
+}
+
+Status Interpreter::tell_context(const Value& context, const std::string& word) {
+  const auto found = find_attribute(context, word);
+  if (!found) return std::unexpected(found.error());
+  if (!*found || !(*found)->as<Native>()) return {};
+  if (auto done = call(**found, ValueList{}); !done) return pass(done);
+  return {};
 }
 
 Result<Value> Function::call(Interpreter& in, Arguments& arguments) {

@@ -123,6 +123,8 @@ class Interpreter {
   Result<std::optional<bool>> said_by_program(std::string_view symbol, Value a, Value b);
   Result<bool> equal(Value a, Value b) { return compare("==", a, b); }
   Result<Value> call_function(Function& function, Arguments arguments);
+  // "__enter__" or "__exit__" of a framework's context; those of a program's own classes, and what lacks them, do nothing.
+  Status tell_context(const Value& context, const std::string& word);
   // An attribute that was found on a class, for this instance.
   Result<Value> described(Value found, Value self, Class* type);
 

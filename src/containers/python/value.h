@@ -234,6 +234,7 @@ class Function : public Object {
   Scope* outer = nullptr;
   ValueList defaults;  // of the parameters that have one, in their order
   bool yields = false;  // what it yields is gathered, and gone through behind it
+  ValueList around;  // contexts that it runs in, from the outermost on: a decorator said so
   const Function* wrapped = nullptr;  // the function whose signature functools.wraps lends it; never round in a ring
   const Function& told() const {
     const Function* last = this;

@@ -181,6 +181,8 @@ Values identity(Use& use) {
   return use.add(Identity{}, {use.kind == Use::Kind::Layer ? use.call.x() : use.operand("x")});
 }
 
+Values stop_gradient(Use& use) { return use.add(Identity{true}, {use.operand("variable")}); }
+
 constexpr std::string_view two = "x1 x2";
 template <BinaryFunction F>
 constexpr CatalogueRow two_numbers(std::string_view names) {
@@ -223,7 +225,8 @@ constexpr std::array rows_of_elementwise{
     CatalogueRow{"saved.CustomScaleLayer", "scale", scaled_residual},
     CatalogueRow{"layers.ActivityRegularization", "l1=0 l2=0", identity},
     CatalogueRow{"layers.Identity", "", identity},
-    CatalogueRow{"core.Identity core.StopGradient", "x", identity},
+    CatalogueRow{"core.Identity", "x", identity},
+    CatalogueRow{"core.StopGradient", "variable", stop_gradient},
     CatalogueRow{"layers.RandomFlip", "mode= seed= data_format=", augmentation},
     CatalogueRow{"layers.RandomRotation",
                  "factor fill_mode= interpolation= seed= fill_value= data_format=", augmentation},
@@ -411,7 +414,9 @@ Status write_dropout(const Dropout& op, Sink& sink) {
   return sink.last(std::move(config));
 }
 
-Status write_identity(const Identity&, Sink& sink) { return sink.last(sink.layer("Identity")); }
+Status write_identity(const Identity& op, Sink& sink) {
+  return op.stops_gradient ? write_as(sink, "core.StopGradient") : sink.last(sink.layer("Identity"));
+}
 
 Status write_cast(const Cast& op, Sink& sink) {
   return write_as(sink, "core.Cast", {{"dtype", std::string(convoy::name_of(op.to))}});

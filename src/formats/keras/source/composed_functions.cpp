@@ -122,7 +122,7 @@ class K:
         return x
 
     def stop_gradient(x):
-        return x
+        return ops.stop_gradient(x)
 
     def in_train_phase(x, alt, training=None):
         return alt() if callable(alt) else alt
@@ -334,7 +334,7 @@ class tf:
         return input
 
     def stop_gradient(input, name=None):
-        return input
+        return ops.stop_gradient(input)
 )";
 
 }  // namespace

@@ -74,6 +74,13 @@ Results cast(FunctionCall& call) {
   return {wanted ? cast_to(call, x, *wanted) : x};
 }
 
+// Numbers that are known are handed on: a weight that is read so in one place may learn in another.
+Results detach(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  if (call.failed() || call.constant(x) || !is_floating(call.type(x).dtype)) return {x};
+  return {call.add(Identity{true}, {x})};
+}
+
 constexpr std::array rows_of_one_number{
     one_number<Function::Abs>("torch.abs"),
     one_number<Function::Negate>("torch.neg"),
@@ -122,7 +129,8 @@ constexpr std::array rows_of_one_number{
     CatalogueRow{"aten._to_copy", "input:T * $ non_blocking:d= memory_format:d?=", cast},
     CatalogueRow{"aten.clone", "input:T * memory_format:d?=", cast},
     CatalogueRow{"aten.contiguous", "input:T * memory_format:d=", cast},
-    CatalogueRow{"aten.detach aten.detach_copy aten.alias aten.alias_copy aten.lift_fresh_copy aten.positive aten.real "
+    CatalogueRow{"aten.detach aten.detach_copy", "input:T", detach},
+    CatalogueRow{"aten.alias aten.alias_copy aten.lift_fresh_copy aten.positive aten.real "
                  "aten.conj "
                  "aten._conj aten.conj_physical aten.resolve_conj aten.resolve_neg",
                  "input:T", cast},

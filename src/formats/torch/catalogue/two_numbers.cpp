@@ -488,8 +488,9 @@ Status write_dropout(const Dropout& op, Call& c) {
   return {};
 }
 
-Status write_identity(const Identity&, Call& c) {
-  c.result(c.follow(0));
+Status write_identity(const Identity& op, Call& c) {
+  const Expression x = c.follow(0);
+  c.result(op.stops_gradient ? Expression{postfix(x) + ".detach()", Binds::Atom, x.calls + 1, true, {}} : x);
   return {};
 }
 

@@ -345,12 +345,20 @@ class Reader {
     });
   }
 
-  // Of torch.autocast(device, dtype, enabled, ...): whether it is enabled.
+  // Of torch.autocast(device, dtype, enabled, ...) and of torch.set_grad_enabled(enabled): whether it is enabled.
   static bool turns_on(const Json& node) {
     for (const Json& input : list_member(node, "inputs"))
       if (const Json* argument = member(input, "arg"))
         if (const Json* enabled = member(*argument, "as_bool")) return *enabled != false;
     return true;
+  }
+
+  // What `with torch.no_grad()` computes, as it is read outside of it: no gradient comes back through it.
+  Result<ValueId> stopped(ValueId value) {
+    if (!value || !is_floating(graph_[value].type.dtype) || !graph_[value].producer) return value;
+    const std::vector<Scope> scopes = graph_[graph_[value].producer].scopes;
+    const auto made = graph_.add(Identity{true}, {value}, graph_[value].name + ".detach", "detach", scopes);
+    return made ? Result<ValueId>(made->front()) : Result<ValueId>(std::unexpected(made.error()));
   }
 
   // A graph inside the graph, which `with torch.no_grad()` makes: its names are its own while its nodes are read.
@@ -390,6 +398,7 @@ class Reader {
     for (const auto& [name, value] : before)
       if (tensors[name] != value) return fail(Fault::Unsupported, "changes a tensor of the graph around it in place");
     const auto results = names_in(list_member(*inner, "outputs")), names = names_in(list_member(node, "outputs"));
+    const bool stops = text_member(node, "target").ends_with("wrap_with_set_grad_enabled") && !turns_on(node);
     std::map<std::string, std::string> outside;  // what shows which memory, by the inner name of the whole
     for (std::size_t i = 0; i < given.size(); ++i) outside.emplace(wanted[i], given[i]);
     for (std::size_t i = 0; i < names.size(); ++i) {
@@ -397,6 +406,11 @@ class Reader {
       if (names[i].empty()) continue;
       tensors_[names[i]] = found == tensors.end() ? ValueId{} : found->second;
       if (found == tensors.end()) continue;
+      if (stops && !before.contains(results[i])) {
+        const auto read = stopped(found->second);
+        if (!read) return std::unexpected(read.error());
+        tensors_[names[i]] = *read;
+      }
       own_sizes(names[i]);
       const auto [shown, is_first] = outside.emplace(views.whole(results[i]), names[i]);
       if (!is_first && shown->second != names[i]) views_.add(names[i], {shown->second, nullptr, {}, i, false});

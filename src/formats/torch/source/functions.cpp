@@ -321,6 +321,7 @@ Made handed(Tracer& tracer, Interpreter& in, const std::string& name, const Argu
   if (given.placed.empty()) return fail(Fault::Format, name + "() of nothing");
   const Value x = given.placed[0];
   auto* tensor = x.as<SourceTensor>();
+  if (tensor && (name == "detach" || name == "data")) return tracer.detached(in, *tensor);
   const bool copies = name == "clone" || asks_for_copy(in, given);
   if (const Value dtype = element_type(tracer, in, name, given); !dtype.is_none()) {
     const auto* word = dtype.as<python::Text>();

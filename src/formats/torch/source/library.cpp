@@ -172,7 +172,9 @@ Result<std::vector<std::string>> input_names(const Tracer& tracer, const Instanc
 
 Status take_outputs(Tracer& tracer, Interpreter& in, const Value& value, const std::string& name, int depth) {
   if (auto* tensor = value.as<SourceTensor>()) {
-    const auto id = tracer.value_of(*tensor);
+    const auto own = tracer.value_of(*tensor);
+    if (!own) return std::unexpected(own.error());
+    const auto id = tracer.recorded(*own);
     if (!id) return std::unexpected(id.error());
     tracer.graph.outputs.push_back(*id);
     tracer.graph.output_names.push_back(name.empty() ? "output" : name);

@@ -124,7 +124,7 @@ Result<std::optional<Value>> SourceTensor::attribute(Interpreter& in, const std:
   if (name == "device") return answer(processor(in));
   if (name == "is_cuda" || name == "requires_grad" || name == "is_sparse" || name == "is_quantized")
     return Value::of(false);
-  if (name == "data") return Value::of(this);
+  if (name == "data") return answer(tracer.detached(in, *this));
   if (name == "T" || name == "mT") return answer(turned(*this, in, name));
   if (name == "item" || name == "tolist" || name == "numpy") {
     if (name == "numpy" && value && tracer.graph[value].constant)

@@ -44,7 +44,7 @@ constexpr std::array dtypes{Named{"float32", "float32"},
                             Named{"channels_last_3d", "channels_last_3d"},
                             Named{"strided", "strided"}};
 
-// torch.no_grad(): a context and a decorator that change nothing here.
+// torch.autocast(): a context and a decorator that change nothing here.
 class Context : public python::Object {
  public:
   std::string type_name() const override { return "context"; }
@@ -56,6 +56,63 @@ class Context : public python::Object {
     return given.placed.empty() ? Value::of(this) : given.placed[0];
   }
 };
+
+// torch.no_grad() and its like: whether gradients are kept, from where it is entered to where it is left. Outside of any
+// module it changes nothing.
+class GradientMode : public Context {
+ public:
+  GradientMode(Tracer& in, bool keeps) : tracer_(in), keeps_(keeps) {}
+  Result<std::optional<Value>> attribute(Interpreter& in, const std::string& name) override {
+    if (name == "__enter__")
+      return in.native(name, [this](Interpreter&, Arguments&) -> Made {
+        before_.push_back(begun_.value_or(tracer_.keeps_gradients));
+        set();
+        return Value();
+      });
+    if (name == "__exit__")
+      return in.native(name, [this](Interpreter&, Arguments&) -> Made {
+        if (before_.empty()) return Value();
+        tracer_.keeps_gradients = before_.back();
+        before_.pop_back();
+        return Value();
+      });
+    return std::nullopt;
+  }
+  Made call(Interpreter& in, Arguments& given) override {
+    if (auto* function = given.placed.empty() ? nullptr : given.placed[0].as<python::Function>())
+      function->around.insert(function->around.begin(), Value::of(this));
+    return Context::call(in, given);
+  }
+  // As a function does it, whose context, if it is one, ends with what was before.
+  void begin() {
+    begun_ = tracer_.keeps_gradients;
+    set();
+  }
+
+ private:
+  void set() {
+    if (!tracer_.calling.empty()) tracer_.keeps_gradients = keeps_;
+  }
+  Tracer& tracer_;
+  const bool keeps_;
+  std::optional<bool> begun_;
+  std::vector<bool> before_;
+};
+
+// no_grad(), @no_grad(), @no_grad; set_grad_enabled(False), which acts as soon as it is called.
+Value gradient_mode(Tracer& tracer, Interpreter& in, const std::string& word) {
+  return in.native(word, [&tracer, word](Interpreter& with, Arguments& given) -> Made {
+    const bool decorates = !given.placed.empty() && given.placed[0].as<python::Function>();
+    const auto said = given.placed.empty() || decorates ? Result<bool>(true) : with.truth(given.placed[0]);
+    if (!said) return std::unexpected(said.error());
+    const bool keeps =
+        word == "enable_grad" || (word == "set_grad_enabled" && *said) || (word == "inference_mode" && !*said);
+    auto* mode = with.make<GradientMode>(tracer, keeps);
+    if (decorates) return mode->call(with, given);
+    if (word == "set_grad_enabled") mode->begin();
+    return Value::of(mode);
+  });
+}
 
 // Left as it is: torch.jit.script, torch.compile.
 Made unchanged(Interpreter& in, Arguments& given) {
@@ -169,7 +226,9 @@ Found torch_word(Tracer& tracer, Interpreter& in, const std::string& word) {
   for (const Named& one : tensor_types)
     if (word == one.word) return tensor_class(tracer, in, std::string(one.value));
   if (word == "Size") return in.builtins["tuple"];
-  if (word == "no_grad" || word == "inference_mode" || word == "enable_grad" || word == "autocast")
+  if (word == "no_grad" || word == "inference_mode" || word == "enable_grad" || word == "set_grad_enabled")
+    return gradient_mode(tracer, in, word);
+  if (word == "autocast")
     return in.native(word, [](Interpreter& with, Arguments& given) -> Made {
       auto* context = with.make<Context>();
       return context->call(with, given);
@@ -186,7 +245,7 @@ Found torch_word(Tracer& tracer, Interpreter& in, const std::string& word) {
             {Tracer::Draw::What::Restart, {}, {}, {}, static_cast<std::uint64_t>(given.placed[0].whole()), {}});
       return Value::of(with.make<Context>());
     });
-  if (word == "set_grad_enabled" || word == "set_num_threads")
+  if (word == "set_num_threads")
     return in.native(word, [](Interpreter& with, Arguments&) -> Made { return Value::of(with.make<Context>()); });
   if (word == "device") return Value::of(device_class(in));
   return std::nullopt;

@@ -4,6 +4,7 @@
 #include "formats/torch/kept_state.h"
 #include "formats/torch/source/array.h"
 #include "graph/stored.h"
+#include "ops/expect.h"
 #include "run/cost.h"
 #include "run/run.h"
 
@@ -54,6 +55,35 @@ Result<Value> Tracer::laid_anew(Interpreter& in, ValueId value, int storage) {
   const auto other = call(in, row, Json::object(), {{"input", value}});
   if (!other) return std::unexpected(other.error());
   return tensor(in, other->front(), storage);
+}
+
+Result<ValueId> Tracer::stopped(ValueId value) {
+  if (!is_floating(graph[value].type.dtype) || graph[value].constant) return value;
+  if (const auto known = stopped_.find(value.index); known != stopped_.end()) return known->second;
+  std::vector<Scope> scopes;
+  if (const NodeId producer = graph[value].producer) scopes = graph[producer].scopes;
+  const auto made = graph.add(Identity{true}, {value}, graph[value].name + ".detach", "detach", std::move(scopes));
+  if (!made) return std::unexpected(made.error());
+  return stopped_[value.index] = made->front();
+}
+
+Result<ValueId> Tracer::recorded(ValueId value) {
+  return keeps_gradients && unrecorded_.contains(value.index) ? stopped(value) : value;
+}
+
+Result<Value> Tracer::detached(Interpreter& in, SourceTensor& tensor) {
+  if (!bound || !keeps_gradients || calling.empty()) return Value::of(&tensor);
+  const auto value = value_of(tensor);
+  if (!value) return std::unexpected(value.error());
+  const auto other = stopped(*value);
+  if (!other) return std::unexpected(other.error());
+  if (*other == *value) return Value::of(&tensor);
+  const Value made = this->tensor(in, *other, tensor.storage);
+  auto* view = made.as<SourceTensor>();
+  view->whole = &tensor;
+  view->key = Value::ellipsis();
+  view->of_whole = tensor.value;
+  return made;
 }
 
 Value Tracer::array(Interpreter& in, ValueId value, int storage) {
@@ -233,6 +263,11 @@ Result<std::vector<ValueId>> Tracer::call(Interpreter& in, const FunctionRow& ro
   const bool within_module = !calling.empty() && !calling.back().path.empty();
   if (within_module && calling.back().leaf) layer = calling.back().path, kind = calling.back().kind;
   else layer = within_module ? calling.back().path + "." + kind : kind;
+  for (auto& [word, id] : tensors) {
+    const auto read = recorded(id);
+    if (!read) return std::unexpected(read.error());
+    id = *read;
+  }
   const std::size_t first = graph.nodes.size(), first_value = graph.values.size();
   // Weights are paid for by their file; in another order they stay weights.
   const bool of_weights =
@@ -278,6 +313,8 @@ Result<std::vector<ValueId>> Tracer::call(Interpreter& in, const FunctionRow& ro
       for (const ValueId output : node.outputs) early_values.insert(output.index);
     for (const Calling& around : calling)
       if (!around.leaf && !around.path.empty()) node.scopes.push_back({around.path, around.call});
+    if (!keeps_gradients)
+      for (const ValueId output : node.outputs) unrecorded_.insert(output.index);
   }
   return values;
 }

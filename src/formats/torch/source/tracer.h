@@ -74,6 +74,10 @@ class Tracer {
   // A convolution over `pad` was just added without padding: says SAME in it where that is what the pads are at every
   // size. Fails (Usage) where they are something else.
   Result<ValueId> with_free_pad(python::Interpreter& in, const FreePad& pad, ValueId result);
+  // The value as code reads it that keeps gradients: what was computed where none are kept passes none back.
+  Result<ValueId> recorded(ValueId value);
+  // x.detach(): the same numbers in the same memory. Known numbers have no gradient, and stay as they are.
+  Result<python::Value> detached(python::Interpreter& in, SourceTensor& tensor);
   // The tensor takes this value in place.
   Status write(python::Interpreter& in, SourceTensor& tensor, ValueId value);
   Result<python::Value> parameter(python::Interpreter& in, const Sizes& shape, Filling filling, bool buffer = false,
@@ -95,6 +99,7 @@ class Tracer {
   Graph graph;
   bool bound = false;  // weights have their numbers
   bool loads_weights = false;  // the program reads them from a file that it names
+  bool keeps_gradients = true;  // not within torch.no_grad()
   bool follows_script = false;  // functions are called outside of any model
   // What the program draws or fills, in its order, where no file gives the weights.
   struct Draw {
@@ -137,6 +142,9 @@ class Tracer {
   std::map<int, std::vector<SourceTensor*>> sharing_;
   std::map<std::int32_t, int> own_storage_;  // of each value's first tensor
   std::map<std::string, int> unnamed_;
+  Result<ValueId> stopped(ValueId value);
+  std::set<std::int32_t> unrecorded_;  // computed where no gradients are kept
+  std::map<std::int32_t, ValueId> stopped_;  // through which no gradient comes back, by the value that it is otherwise
 };
 
 // Values as the rows take them: numbers, words and lists. Fails: tensors, sizes that are free.
