@@ -437,6 +437,7 @@ NB_MODULE(_convoy, m) {
       .def_prop_ro("outputs", [](const convoy::Model& model) { return values_as_tuples(model.outputs()); })
       .def_prop_ro("layers", &layers_as_tuples)
       .def_prop_ro("parameters", &convoy::Model::parameters)
+      .def_prop_ro("result_names", [](const convoy::Model& model) { return texts(model.result_names()); })
       .def_prop_ro("dtypes",
                    [](const convoy::Model& model) {
                      nb::list all;

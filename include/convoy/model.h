@@ -67,6 +67,8 @@ class Model {
   }  // source that no file gives weights: they are those behind its seed
   std::vector<ModelValue> inputs() const;
   std::vector<ModelValue> outputs() const;
+  // By which names results are handed over, each once: of outputs that share one the later have their place behind it, gru, gru_1.
+  std::vector<std::string> result_names() const;
   std::vector<ModelLayer> layers() const;
   Size parameters() const;
   std::vector<DType> dtypes() const;  // of all values that are computed, each once
@@ -77,8 +79,7 @@ class Model {
   // One tensor for each input, in their order, to one for each output. Floating inputs are float32 or float64, whole ones
   // int32 or int64. Fails (Usage): another number of inputs, or a shape that the model does not take.
   Result<std::vector<Tensor>> run(const std::vector<Tensor>& inputs, const RunSettings& settings = {}) const;
-  // The same by names; of outputs that share a name the later ones have their place behind it: gru, gru_1. Fails (Usage): a
-  // name that there is not, or an input that is not given.
+  // The same by names, of results by result_names(). Fails (Usage): a name that there is not, or an input that is not given.
   Result<std::map<std::string, Tensor>> run(const std::map<std::string, Tensor>& inputs,
                                             const RunSettings& settings = {}) const;
 

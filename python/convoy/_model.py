@@ -128,7 +128,7 @@ class Model:
         declared = [value.dtype for value in self.outputs]
         results = [_as_declared(y, name, float64 is None) for y, name in zip(results, declared)]
         if by_name:
-            return dict(zip(_apart([value.name for value in self.outputs]), results))
+            return dict(zip(self._native.result_names, results))
         return results[0] if len(results) == 1 else tuple(results)
 
     def _in_order(self, given: Mapping) -> tuple:
@@ -163,20 +163,6 @@ def _check_example_says_shapes(source: Any, options: Mapping) -> None:
     if _live.kind_of(source) == "module" and (options.get("shapes") is not None or options.get("size") is not None):
         raise UsageError("shapes and size are for files: a live torch.nn.Module takes the shapes of its example input, with the batch free where "
                          "the module lets it be; for other free sizes give a torch.export.export(..., dynamic_shapes=...)")
-
-
-def _apart(names: list[str]) -> list[str]:
-    """One that is there before has its place behind it, as in what `convoy run -o y.npz` writes: lstm, lstm_1, lstm_2."""
-    taken, seen, apart = set(names), set(), []
-    for place, name in enumerate(names):
-        one = name
-        while name in seen and one in taken:
-            one = f"{name}_{place}"
-            place += 1
-        seen.add(name)
-        taken.add(one)
-        apart.append(one)
-    return apart
 
 
 def _load_again(source: Any, options: dict) -> Model:

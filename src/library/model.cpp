@@ -262,6 +262,8 @@ std::vector<DType> Model::dtypes() const {
 
 Size Model::parameters() const { return count_parameters(*graph_).all; }
 std::string Model::summary_text() const { return convoy::summary_text(*graph_, name_of_file(file_)); }
+std::vector<std::string> Model::result_names() const { return names_apart(graph_->output_names); }
+
 std::string Model::summary_json() const { return printed(convoy::summary_json(*graph_, name_of_file(file_))); }
 
 Result<std::vector<Tensor>> Model::run(const std::vector<Tensor>& inputs, const RunSettings& settings) const {
@@ -282,7 +284,7 @@ Result<std::map<std::string, Tensor>> Model::run(const std::map<std::string, Ten
   auto results = run(*ordered, settings);
   if (!results) return pass(results);
   std::map<std::string, Tensor> named;
-  const auto names = names_apart(graph_->output_names);
+  const auto names = result_names();
   for (std::size_t i = 0; i < results->size(); ++i) named.emplace(names[i], std::move((*results)[i]));
   return named;
 }

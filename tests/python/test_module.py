@@ -24,7 +24,6 @@ import convoy
 import numpy as np
 from convoy import _convoy
 from convoy._arguments import _array
-from convoy._model import _apart
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DIGITS = ROOT / "examples" / "digits.keras"
@@ -157,8 +156,15 @@ class Loading(Folder):
                     convoy.load(file, shapes=(1, 3), types=types)
 
     def test_outputs_of_one_name_are_told_apart(self):
-        self.assertEqual(_apart(["lstm", "lstm", "lstm"]), ["lstm", "lstm_1", "lstm_2"])
-        self.assertEqual(_apart(["y", "y_1", "y", "y"]), ["y", "y_1", "y_2", "y_3"])
+        file = self.folder / "cell.py"
+        file.write_text("import keras\nx = keras.Input((5, 3), name='steps')\n"
+                        "net = keras.Model(x, keras.layers.LSTM(4, return_sequences=True, return_state=True, name='lstm')(x))\n")
+        steps = np.ones((2, 5, 3), np.float32)
+        net = convoy.load(file, seed=1)
+        by_name, by_place = net({"steps": steps}), net(steps)
+        self.assertEqual(list(by_name), ["lstm", "lstm_1", "lstm_2"])
+        for ours, wanted in zip(by_name.values(), by_place):
+            np.testing.assert_array_equal(ours, wanted)
 
     def test_numbers_are_looked_at_where_they_lie(self):
         for shape, dtype in (((1000, 1000), "float32"), ((7, 3, 2), "int8"), ((0,), "float64")):
