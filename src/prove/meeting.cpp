@@ -178,10 +178,51 @@ std::vector<bool> index_makers(const Graph& graph) {
   return makes;
 }
 
+namespace {
+
+// What is computed from `from`, itself too.
+std::vector<bool> behind(const Graph& graph, ValueId from) {
+  std::vector<bool> is_behind(graph.values.size(), false);
+  is_behind[from.slot()] = true;
+  for (const Node& node : graph.nodes) {
+    if (std::ranges::none_of(node.inputs, [&](ValueId v) { return v && is_behind[v.slot()]; })) continue;
+    for (const ValueId v : node.outputs) is_behind[v.slot()] = true;
+  }
+  return is_behind;
+}
+
+// What `to` is computed from, itself too.
+std::vector<bool> before(const Graph& graph, ValueId to) {
+  std::vector<bool> is_before(graph.values.size(), false);
+  for (const NodeId n : reach_back(graph, to, std::vector<bool>(graph.values.size(), false)).nodes)
+    for (const ValueId v : graph[n].outputs) is_before[v.slot()] = true;
+  is_before[to.slot()] = true;
+  return is_before;
+}
+
+// Of two values that a stretch reads, the one may be computed from the other, and one graph may read it where the other graph
+// makes it anew: nothing on the way between them is replaced.
+void keep_between(const Graph& graph, ValueId from, ValueId to, std::vector<bool>& fresh) {
+  const auto is_behind = behind(graph, from);
+  if (!is_behind[to.slot()]) return;
+  const auto is_before = before(graph, to);
+  for (std::size_t i = 0; i < fresh.size(); ++i)
+    if (is_behind[i] && is_before[i] && i != from.slot()) fresh[i] = false;
+}
+
+}  // namespace
+
 std::vector<bool> replaceable(const Graph& source, const Graph& target, const std::vector<ValueId>& counterparts) {
   auto fresh = meeting(source, target, counterparts);
   for (const Stretch& stretch : stretches_of(source, target, counterparts)) {
-    for (const ValueId u : stretch.unlike) fresh[u.slot()] = false;
+    for (const ValueId u : stretch.unlike) {
+      fresh[u.slot()] = false;
+      for (const ValueId read : stretch.source.boundary) {
+        if (read == u) continue;
+        keep_between(source, u, read, fresh);
+        keep_between(source, read, u, fresh);
+      }
+    }
   }
   const auto makes_index = index_makers(source);
   for (std::size_t i = 0; i < fresh.size(); ++i) {

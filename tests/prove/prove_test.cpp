@@ -328,6 +328,21 @@ TEST(Prove, APadThatOneGraphMergesAndAnotherReaderNeedsHolds) {
   EXPECT_TRUE(proof.holds) << proof.reason;
 }
 
+// The target makes the one from the other, which fresh numbers in place of either would tell from the source.
+TEST(Prove, AValueThatOneGraphMakesBackFromAnotherHolds) {
+  const std::string from =
+      "input x float32[2,4,5]\na = relu(x)\nt = transpose(a) permutation=0,2,1\nu = affine(t) scale=1 offset=0\n"
+      "y = matmul(a, u)\noutput y\n";
+  for (const std::string& back : {replaced(from, "matmul(a, u)", "matmul(own/back, u)"),
+                                  replaced(from, "matmul(a, u)", "matmul(a, own/forth)")}) {
+    const std::string to = replaced(back, "y = matmul",
+                                    "own/back = transpose(u) permutation=0,2,1\nown/forth = transpose(a) "
+                                    "permutation=0,2,1\ny = matmul");
+    const Proof proof = proof_of(from, to);
+    EXPECT_TRUE(proof.holds) << to << proof.reason;
+  }
+}
+
 TEST(Prove, TheMemoryLimitIsAnError) {
   ProofOptions options;
   options.memory_limit = 1000;
