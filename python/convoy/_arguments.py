@@ -4,12 +4,15 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Mapping
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from . import _convoy
 from .errors import Error, UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    from . import _numpy as np
 
 
 def _array(x: Any) -> Any:
@@ -53,18 +56,22 @@ def _sizes(numbers: Any, name: str) -> list[int | None]:
         raise UsageError(f"{name}={numbers!r} is no size: give whole numbers, or None for a free one") from None
 
 
+def _is_truth(value: Any) -> bool:
+    return isinstance(value, bool) or (type(value).__module__ == "numpy" and isinstance(value, np.bool_))
+
+
 def _whole(number: Any, name: str, least: int = 0, most: int = 2**62) -> int:
     try:
         value = operator.index(number)
     except TypeError:
         value = None
-    if value is None or isinstance(number, (bool, np.bool_)) or not least <= value <= most:
+    if value is None or _is_truth(number) or not least <= value <= most:
         raise UsageError(f"{name}={number!r} is not taken: give a whole number from {least} to {most}") from None
     return value
 
 
 def _truth(value: Any, name: str) -> bool:
-    if not isinstance(value, (bool, np.bool_)):
+    if not _is_truth(value):
         raise UsageError(f"{name}={value!r} is not taken: give True or False")
     return bool(value)
 

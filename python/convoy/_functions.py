@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from . import _convoy
 from ._arguments import _array, _whole
 from .errors import UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    from . import _numpy as np
 
 
 def _is_array(value: Any) -> bool:

@@ -6,15 +6,17 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from . import _convoy, _html, _live, _remote, _weights
 from ._arguments import _array, _names, _padding, _path, _porting, _reading, _seed, _text, _threads, _truth
 from ._progress import Watcher, asked, in_notebook
 from .errors import Error, NotProven, UsageError
 
-if TYPE_CHECKING:  # else where they are made: these classes take as long as all else here
+if TYPE_CHECKING:  # values else where they are made: these classes take as long as all else here
+    import numpy as np
+
     from ._values import CallsDifference, Difference, Layer, Padding, Report, Text, Value
+else:
+    from . import _numpy as np
 
 
 def _json(text: str) -> dict:

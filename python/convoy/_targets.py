@@ -5,8 +5,6 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from . import _convoy, _live, _remote, _weights
 from ._arguments import _reading, _seed, _threads
 from ._model import _module_inputs, _named, _read_again, _report, port
@@ -16,7 +14,11 @@ from .errors import NotProven, Unsupported, UsageError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import numpy as np
+
     from ._values import Report
+else:
+    from . import _numpy as np
 
 
 def copy_weights(a: Any, b: Any, *inputs: Any, threads: int = 0, budget: int | str | None = None, progress: Watcher = None,

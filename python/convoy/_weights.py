@@ -6,14 +6,16 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ._arguments import _array
 from ._live import is_bytes, is_open, temporary_folder, whole
 from .errors import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import numpy as np
+else:
+    from . import _numpy as np
 
 _NAMES = {"float16": "F16", "float32": "F32", "float64": "F64", "bool": "BOOL", "int8": "I8", "int16": "I16", "int32": "I32", "int64": "I64",
           "uint8": "U8", "uint16": "U16", "uint32": "U32", "uint64": "U64"}  # fmt: skip

@@ -958,6 +958,13 @@ class Installed(unittest.TestCase):
         said = subprocess.run([sys.executable, "-c", code, str(DIGITS)], capture_output=True, text=True, check=True).stdout
         self.assertEqual(said.strip(), "[]")
 
+    def test_numpy_is_imported_with_the_first_array(self):
+        code = ("import sys, convoy; convoy.load(sys.argv[1]); print('numpy' in sys.modules); "
+                "print(len(convoy.weights(sys.argv[1])), 'numpy' in sys.modules)")
+        said = subprocess.run([sys.executable, "-c", code, str(DIGITS)], capture_output=True, text=True, check=True).stdout.split("\n")
+        self.assertEqual(said[0], "False")
+        self.assertTrue(said[1].endswith("True"), said)
+
     def test_importing_it_costs_little_beside_numpy(self):
         """What takes as long as all the rest is imported where it is needed."""
         code = "import sys, numpy; before = set(sys.modules); import convoy; print(*sorted(set(sys.modules) - before))"
