@@ -33,7 +33,7 @@ def at_hand(reading: dict) -> Iterator[dict]:
         path = folder / ("weights" if is_file else "weights.safetensors")
         if is_file:
             path.write_bytes(whole(weights))
-        else:
+        elif isinstance(weights, Mapping):
             _write(weights, path)
         yield {**reading, "weights": path}
 
