@@ -43,6 +43,12 @@ Fix of_sequence_end(const Graph& form, const std::string& layer, std::string_vie
           "return_sequences=False, which gives the state after the last step"};
 }
 
+// Keras has one bias, PyTorch two that it adds.
+Fix of_bias_twice(const Graph& form, const std::string& layer) {
+  if (cells_of(form, layer).empty()) return {};
+  return {"bias_ih_l0 = bias, and zeros in bias_hh_l0: the two are added", "bias = bias_ih_l0 + bias_hh_l0"};
+}
+
 Fix of_sequence_axis(const Graph& form, const std::string& layer) {
   const auto cells = cells_of(form, layer);
   const std::string_view name = cells.empty()                                ? "LSTM"
@@ -57,6 +63,7 @@ Fix of_sequence_axis(const Graph& form, const std::string& layer) {
 
 Fix fix_of_sequence(const Graph& form, const Finding& finding) {
   if (finding.cause == "sequence_end") return of_sequence_end(form, finding.a, finding.says);
+  if (finding.cause == "bias_doubled") return of_bias_twice(form, finding.a);
   if (finding.cause == "sequence_axis") return of_sequence_axis(form, finding.a);
   return {};
 }

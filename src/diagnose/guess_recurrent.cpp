@@ -123,6 +123,20 @@ void guess_inputs(Guesses& guesses, std::size_t node, std::size_t first, std::si
   }
 }
 
+// PyTorch adds two biases: where both were filled with the original's, it is added twice.
+void guess_bias_twice(Guesses& guesses, std::size_t node) {
+  const Scene& scene = guesses.scene;
+  const Node& about = scene.a.nodes[node];
+  const Tensor *bias = constant_of(scene.a, about, 3), *recurrent = constant_of(scene.a, about, 4);
+  if (!bias || (recurrent && recurrent->shape() != bias->shape())) return;
+  auto twice = bias->floats();
+  const auto more = recurrent ? recurrent->floats() : std::vector<float>(twice.size(), 0.0F);
+  for (std::size_t i = 0; i < twice.size(); ++i) twice[i] = 2 * (twice[i] + more[i]);
+  const Graph once = recurrent ? without_input(scene.a, node, 4) : scene.a;
+  guesses.add("bias_doubled", about, "with its bias twice",
+              with_constant(once, node, 3, Tensor::of(bias->shape(), std::move(twice))));
+}
+
 template <class Cell>
 void guess_cell(Guesses& guesses, std::size_t node, const Cell& cell) {
   const Scene& scene = guesses.scene;
@@ -155,6 +169,7 @@ void guess_cell(Guesses& guesses, std::size_t node, const Cell& cell) {
   Cell other = cell;
   other.backwards = !cell.backwards;
   guesses.add("sequence_end", about, "walked the other way", with_op(scene.a, node, other));
+  if constexpr (!std::is_same_v<Cell, Gru>) guess_bias_twice(guesses, node);
   for (std::size_t input = 3; input < std::min(weights, about.inputs.size()); ++input)
     if (constant_of(scene.a, about, input))
       guesses.add("bias_missing", about, "without a bias", without_input(scene.a, node, input));

@@ -203,6 +203,11 @@ std::vector<Row> rows() {
        "const c float32[20] = seed 4\nconst h float32[2,5] = seed 5\nconst m float32[2,5] = seed 6\n",
        "y = lstm(x, w, r, b, c, h, m) gates=torch returns_sequence=true\n",
        "y = lstm(x, w, r, b, c) gates=torch returns_sequence=true\n", "initial_state"},
+      {"the bias of a cell in both of PyTorch's",
+       "input x float32[2,6,4]\nconst w float32[20,4] = seed 1\nconst r float32[20,5] = seed 2\nconst b float32[20] = "
+       "seed 3\n",
+       "y = lstm(x, w, r, b) gates=torch returns_sequence=true\n",
+       "y = lstm(x, w, r, b, b) gates=torch returns_sequence=true\n", "bias_doubled"},
       {"without peepholes",
        "input x float32[2,6,4]\nconst w float32[20,4] = seed 1\nconst r float32[20,5] = seed 2\nconst b float32[20] = "
        "seed 3\n"
