@@ -36,6 +36,12 @@ const Json* Attrs::raw(std::string_view key) {
   return it == object_->end() || it->is_null() ? nullptr : &*it;
 }
 
+bool Attrs::says_none(std::string_view key) const {
+  if (!object_->is_object()) return false;
+  const auto it = object_->find(std::string(key));
+  return it != object_->end() && it->is_null();
+}
+
 const Json* Attrs::raw(std::initializer_list<std::string_view> keys) {
   const Json* found = nullptr;
   for (const auto key : keys)

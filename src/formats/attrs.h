@@ -27,6 +27,7 @@ class Attrs {
   // The first of several spellings of one attribute that is there.
   const Json* raw(std::initializer_list<std::string_view> keys);
   bool has(std::string_view key) { return raw(key) != nullptr; }
+  bool says_none(std::string_view key) const;  // null, which is not the same as absent
   void ignore(std::initializer_list<std::string_view> keys) { ignore_all(keys); }
   template <class Keys>
   void ignore_all(const Keys& keys) {

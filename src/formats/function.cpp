@@ -99,6 +99,17 @@ ValueId FunctionCall::add(Op op, std::vector<ValueId> inputs) {
   return outputs.empty() ? ValueId{} : outputs.front();
 }
 
+void FunctionCall::leave_to_training(const std::string& what, ValueId weight) {
+  if (!failed()) graph_.left_to_training.push_back(what + " of '" + (weight ? graph_[weight].name : layer_) + "'");
+}
+
+ValueId FunctionCall::stopped(ValueId x) {
+  if (failed() || !is_floating(type(x).dtype)) return x;
+  if (!constant(x)) return add(Identity{true}, {x});
+  if (graph_[x].trainable) leave_to_training("detach()", x);
+  return x;
+}
+
 ValueId FunctionCall::filled_like(ValueId one, ValueId like) {
   if (failed()) return {};
   return convoy::filled_like(shape(like), one, like,

@@ -71,6 +71,11 @@ class FunctionCall {
   ValueId make_constant(std::string_view word, Tensor tensor);
   // A constant with its axes in another order, under `shape` if that is given: it remembers how it lies in the file.
   ValueId turned(std::string_view word, ValueId constant, const Sizes& permutation, const Sizes& shape = {});
+  // Notes what training alone does and no node says, of a weight, or else of the layer.
+  void leave_to_training(const std::string& what, ValueId weight = {});
+  // x as no gradient comes back through it. Known numbers are handed on: a weight that is read so in one place may learn in
+  // another.
+  ValueId stopped(ValueId x);
   // The numbers of a constant in another order; what is made takes its name.
   ValueId remade(ValueId constant, Tensor tensor, std::shared_ptr<const Quantization> quantization = {});
   // Null: its numbers are what they are.

@@ -80,6 +80,8 @@ struct Graph {
   std::vector<std::string> conditions;
   // Of a constant that holds the numbers of a weight in another order, by its name: the weight. Training moves both as one.
   std::map<std::string, std::string> tied;
+  // What the source does in training alone and no node says: "dropout of 'lstm'". Whoever writes what is trained on says it.
+  std::vector<std::string> left_to_training;
   bool one_output_in_tuple = false;  // a single output that a caller is given in a tuple of one, as PyTorch tells apart
 
   const Value& operator[](ValueId v) const { return values[v.slot()]; }

@@ -72,9 +72,10 @@ std::span<const std::string_view> words(BinaryFunction) {
   return all(list);
 }
 std::span<const std::string_view> words(Noise) {
-  static constexpr std::array<std::string_view, 6> list{"dropout",          "spatial_dropout", "alpha_dropout",
-                                                        "gaussian_dropout", "gaussian_noise",  "augmentation"};
-  static_assert(static_cast<std::size_t>(Noise::Augmentation) + 1 == list.size());
+  static constexpr std::array<std::string_view, 7> list{
+      "dropout",        "spatial_dropout", "alpha_dropout",        "gaussian_dropout",
+      "gaussian_noise", "augmentation",    "feature_alpha_dropout"};
+  static_assert(static_cast<std::size_t>(Noise::FeatureAlphaDropout) + 1 == list.size());
   return all(list);
 }
 std::span<const std::string_view> words(CellFunction) {

@@ -86,10 +86,18 @@ struct Affine {
   friend bool operator==(const Affine&, const Affine&) = default;
 };
 
-enum class Noise : std::uint8_t { Dropout, SpatialDropout, AlphaDropout, GaussianDropout, GaussianNoise, Augmentation };
+enum class Noise : std::uint8_t {
+  Dropout,
+  SpatialDropout,
+  AlphaDropout,
+  GaussianDropout,
+  GaussianNoise,
+  Augmentation,
+  FeatureAlphaDropout
+};
 
-// x -> x at inference. What it does in training is kept so that a port can be trained on. SpatialDropout drops whole
-// channels along `channel`. Augmentation: random flips and such, which have no port.
+// x -> x at inference. What it does in training is kept so that a port can be trained on. SpatialDropout and
+// FeatureAlphaDropout drop whole channels along `channel`. Augmentation: random flips and such, which have no port.
 struct Dropout {
   static constexpr std::string_view name = "dropout";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
@@ -106,6 +114,9 @@ struct Dropout {
   }
   friend bool operator==(const Dropout&, const Dropout&) = default;
 };
+inline bool drops_channels(const Dropout& op) {
+  return op.noise == Noise::SpatialDropout || op.noise == Noise::FeatureAlphaDropout;
+}
 
 // x -> x; in training no gradient comes back through it where it `stops_gradient`.
 struct Identity {

@@ -81,7 +81,7 @@ std::optional<Op> reordered(const Op& op, const Sizes& order) {
                           return std::nullopt;
                         },
                         [&](Dropout o) -> std::optional<Op> {
-                          if (o.noise == Noise::SpatialDropout) o.channel = at(o.channel);
+                          if (drops_channels(o)) o.channel = at(o.channel);
                           return o;
                         },
                         [&](const Resize& o) -> std::optional<Op> { return resized_in(o, order); },

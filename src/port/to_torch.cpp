@@ -5,9 +5,11 @@
 #include "formats/source_text.h"
 #include "formats/torch/torch.h"
 #include "port/journey.h"
+#include "port/training_lost.h"
 #include "port/written_text.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
@@ -164,6 +166,7 @@ Result<PortReport> port_to_torch(const fs::path& source, const PortOptions& opti
   auto begun = rewritten(source, options, torch_target());
   if (!begun) return pass(begun);
   PortReport& r = *begun;
+  std::ranges::move(left_to_training(r.target), std::back_inserter(r.remarks));
 
   torch::SourceOptions said = said_of(r, source, *files);
   const auto parameters = torch::state_dict(r.target, said);

@@ -35,8 +35,20 @@ std::vector<std::string> weights_twice(const Graph& target, const keras::Documen
 
 }  // namespace
 
+std::vector<std::string> left_to_training(const Graph& source) {
+  std::vector<std::string> all = source.left_to_training;
+  std::ranges::sort(all);
+  all.erase(std::ranges::unique(all).begin(), all.end());
+  if (all.empty()) return {};
+  constexpr std::size_t most_said = 8;
+  std::string text = all.front();
+  for (std::size_t i = 1; i < std::min(all.size(), most_said); ++i) text += ", " + all[i];
+  if (all.size() > most_said) text += " and " + std::to_string(all.size() - most_said) + " more";
+  return {text + ": it acts in training alone and is not carried"};
+}
+
 std::vector<std::string> lost_in_training(const Graph& target, const keras::Document& document) {
-  std::vector<std::string> still, norms, remarks;
+  std::vector<std::string> still, norms, remarks = left_to_training(target);
   // Other formats do not say what stands still.
   const bool says_frozen =
       target.source_format.starts_with("PyTorch") || target.source_format.starts_with("TorchScript");

@@ -5,6 +5,7 @@ One thing differs, by the frameworks' own rules: the running variance. Both norm
 moving_variance. The test undoes exactly that factor and allows nothing else.
 """
 import inspect
+import json
 
 import numpy as np
 import pytest
@@ -120,7 +121,7 @@ def test_what_acts_in_training_and_is_not_carried_is_said(tmp_path):
     x = keras.Input((5, 4))
     y = layers.MultiHeadAttention(2, 3, dropout=0.5, name="looks")(x, x)
     y = layers.LSTM(3, return_sequences=True, recurrent_dropout=0.2, name="steps")(y)
-    y = layers.SpectralNormalization(layers.Dense(4), name="bounded")(layers.Dropout(0.3, noise_shape=(None, 1, 3), name="rows")(y))
+    y = layers.SpectralNormalization(layers.Dense(4), name="bounded")(layers.Dropout(0.3, noise_shape=(1, 5, 3), name="rows")(y))
     keras.Model(x, y).save(tmp_path / "m.keras")
     told = convoy("port", tmp_path / "m.keras", "-o", tmp_path / "m.py").stdout
     for words in ("dropout of 'looks'", "recurrent_dropout of 'steps'", "noise_shape of 'rows'", "normalisation of 'bounded'"):
@@ -201,6 +202,16 @@ def test_a_frozen_weight_beside_a_bias_that_learns_is_carried(tmp_path):
     assert torch.equal(again.a.weight, ported.a.weight)
 
 
+def module_in(text, path):
+    import importlib.util
+
+    path.write_text(text)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.Net()
+
+
 TIED = """from torch import nn
 from torch.nn import functional as F
 
@@ -223,16 +234,10 @@ class Net(nn.Module):
 
 def test_a_weight_of_several_layers_stays_one(tmp_path):
     """Three uses of the embedding, one of them transposed; a step of training leaves the port where it leaves the source."""
-    import importlib.util
-
     import torch
 
-    (tmp_path / "tied.py").write_text(TIED)
-    spec = importlib.util.spec_from_file_location("tied", tmp_path / "tied.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
     torch.manual_seed(3)
-    net, x = module.Net(), torch.tensor([[1, 6, 2], [0, 3, 5]])
+    net, x = module_in(TIED, tmp_path / "tied.py"), torch.tensor([[1, 6, 2], [0, 3, 5]])
     torch.save(net.state_dict(), tmp_path / "tied.pth")
     save_exported(net.eval(), x, tmp_path / "tied.pt2")
     save_scripted(net, x, tmp_path / "tied.pt")
@@ -346,18 +351,12 @@ def trained_one_step(net, x):
 
 def test_a_gradient_that_the_source_stops_stops_in_the_port(tmp_path):
     """torch.no_grad() around statements and functions, and .detach(): one step agrees, toward Keras and back, too."""
-    import importlib.util
-
     import keras
     import tensorflow as tf
     import torch
 
-    (tmp_path / "net.py").write_text(STOPS)
-    spec = importlib.util.spec_from_file_location("stops", tmp_path / "net.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
     torch.manual_seed(5)
-    net, x = module.Net(), torch.randn(6, 4)
+    net, x = module_in(STOPS, tmp_path / "net.py"), torch.randn(6, 4)
     torch.save(net.state_dict(), tmp_path / "net.pth")
     save_exported(net, x, tmp_path / "net.pt2")
     source = [tmp_path / "net.py", "--weights", tmp_path / "net.pth", "--shape", "6,4"]
@@ -377,3 +376,120 @@ def test_a_gradient_that_the_source_stops_stops_in_the_port(tmp_path):
         torch.testing.assert_close(trained_one_step(ported.model, x), want, rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(model(x.numpy()), want, rtol=1e-4, atol=1e-6)
     assert "stop" not in convoy("port", *source, "-o", tmp_path / "net.onnx").stdout
+
+
+ACTS = """import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.steps = nn.LSTM(3, 4, 2, batch_first=True, dropout=1.0, bidirectional=True)
+        self.more = nn.GRU(8, 6, 3, dropout=1.0, batch_first=True)
+        self.looks = nn.MultiheadAttention(6, 2, dropout=1.0, batch_first=True)
+
+    def forward(self, x):
+        y = self.more(self.steps(x)[0])[0]
+        return y, self.looks(y, y, y)[0]
+"""
+
+
+def test_dropout_inside_recurrent_layers_and_attention_acts_in_the_port(tmp_path):
+    """At a rate of 1 nothing is drawn: what lies behind is computed of zeros."""
+    import keras
+    import torch
+
+    torch.manual_seed(8)
+    net, x = module_in(ACTS, tmp_path / "acts.py"), torch.randn(2, 5, 3)
+    torch.save(net.state_dict(), tmp_path / "acts.pth")
+    source = [tmp_path / "acts.py", "--weights", tmp_path / "acts.pth", "--shape", "2,5,3"]
+    with torch.no_grad():
+        want, at_rest = net.train()(x), net.eval()(x)
+        got = port(source, tmp_path / "port.py").model.train()(x)
+    assert not torch.allclose(want[0], at_rest[0], atol=1e-3) and not torch.allclose(want[1], at_rest[1], atol=1e-3)
+    for a, b in zip(got, want, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
+    told = convoy("port", *source, "-o", tmp_path / "acts.keras").stdout
+    assert "note" not in told
+    for a, b in zip(keras.models.load_model(tmp_path / "acts.keras")(x.numpy(), training=True), want, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
+DROPS = """from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.{first} = nn.{layer}(0.5)
+
+    def forward(self, x):
+        return self.{first}(x)
+"""
+
+
+@pytest.mark.parametrize(
+    "layer, shape", [("FeatureAlphaDropout", (4, 9, 5, 6)), ("Dropout2d", (4, 9, 5, 6)), ("Dropout1d", (9, 6)), ("Dropout3d", (9, 3, 5, 6))]
+)
+def test_dropout_of_channels_drops_them_whole(layer, shape, tmp_path):
+    """In the port, in the Keras port, and in what is made of that again."""
+    import keras
+    import torch
+
+    module_in(DROPS.format(first="drop", layer=layer), tmp_path / "net.py")
+    source = [tmp_path / "net.py", "--shape", ",".join(map(str, shape))]
+    ported = port(source, tmp_path / "port.py")
+    assert f"nn.{layer}(" in (tmp_path / "port.py").read_text()
+    done = convoy("port", *source, "-o", tmp_path / "net.keras", "--json").stdout
+    crossing = ported.inputs[0].__class__.of(json.loads(done)["inputs"][0])
+    model = keras.models.load_model(tmp_path / "net.keras")
+    again = port([tmp_path / "net.keras"], tmp_path / "again.py")
+    x = np.ones(shape, np.float32)
+    keras.utils.set_random_seed(3)
+    answers = [
+        ported.model.train()(torch.from_numpy(x)).numpy(),
+        np.asarray(model(crossing.to_port(x), training=True)).transpose(np.argsort(crossing.permutation) if crossing.permutation else range(x.ndim)),
+    ]
+    answers.append(again.model.train()(torch.from_numpy(again.inputs[0].to_port(crossing.to_port(x)))).numpy())
+    channels = 0 if len(shape) in (2, 4) and layer in ("Dropout1d", "Dropout3d") else 1
+    for y in answers[:2]:
+        whole = y.reshape(*shape[: channels + 1], -1)
+        assert np.all(whole == whole[..., :1]) and np.unique(whole).size == 2
+    assert np.unique(answers[2]).size == 2
+
+
+NOTED = """import torch
+from torch import nn
+from torch.nn.utils.parametrizations import weight_norm, spectral_norm
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.BatchNorm1d(3, momentum=None)
+        self.each = nn.InstanceNorm1d(3, affine=True, track_running_stats=True)
+        self.a, self.b = weight_norm(nn.Conv1d(3, 4, 2)), spectral_norm(nn.Conv1d(4, 5, 2))
+
+    def forward(self, x):
+        return self.b(self.a(self.each(self.norm(x)))) + self.b.bias.detach()[:, None]
+"""
+
+
+def test_what_a_module_does_in_training_and_no_port_does_is_said(tmp_path):
+    import torch
+
+    net, x = module_in(NOTED, tmp_path / "net.py").eval(), torch.randn(2, 3, 9)
+    torch.save(net.state_dict(), tmp_path / "net.pth")
+    save_exported(net, x, tmp_path / "net.pt2")
+    source = [tmp_path / "net.py", "--weights", tmp_path / "net.pth", "--shape", "2,3,9"]
+    common = ["'norm'", "each example by itself of 'each'", "weight_norm", "detach() of 'b.bias'", "it acts in training alone and is not carried"]
+    for given, more in ((source, "momentum=None"), ([tmp_path / "net.pt2"], "a momentum of 0")):
+        for name in ("port.py", "port.keras"):
+            told = " ".join(convoy("port", *given, "-o", tmp_path / name, "--force").stdout.split())
+            for words in (*common, more):
+                assert words in told, (given, name, words)
+            assert told.count("it acts in training alone") == 1
+            said = json.loads(convoy("port", *given, "-o", tmp_path / name, "--force", "--json").stdout)["source"]["remarks"]
+            assert sum("it acts in training alone" in one for one in said) == 1
+        assert "training" not in convoy("port", *given, "-o", tmp_path / "port.onnx", "--force").stdout

@@ -31,8 +31,6 @@ std::optional<std::string> left_to_training(const Layer& layer) {
   for (const char* word : {"dropout", "recurrent_dropout", "dropout_W", "dropout_U"})
     if (const auto rate = layer.config->find(word); rate != layer.config->end() && rate->is_number() && *rate > 0)
       return std::string(word) + of;
-  const auto shape = layer.config->find("noise_shape");
-  if (shape != layer.config->end() && !shape->is_null()) return "noise_shape" + of;
   return std::nullopt;
 }
 
@@ -54,7 +52,8 @@ Result<Values> call_layer(Builder& builder, const Layer& layer, const LayerCall*
     made = one.in_policy(read_catalogued({one, *row, operation ? Use::Kind::Operation : Use::Kind::Layer}));
   if (auto ok = follow_masks(one, inputs, made); !ok) return pass(ok);
   if (auto ok = one.done(); !ok) return pass(ok);
-  if (auto what = operation ? std::nullopt : left_to_training(layer)) builder.in_training.push_back(*std::move(what));
+  if (auto what = operation ? std::nullopt : left_to_training(layer))
+    builder.graph.left_to_training.push_back(*std::move(what));
   return made;
 }
 
@@ -497,15 +496,6 @@ Result<Graph> build(const Json& object, const Version& version, WeightSource* we
   if (std::ranges::any_of(builder.graph.outputs, is_outside_graph))
     return fail(Fault::Unsupported, "gives sizes, which a function of TensorFlow makes, as an output");
   if (!builder.masks.empty()) prune(builder.graph);  // of masks that nobody looked at
-  auto& left = builder.in_training;
-  std::ranges::sort(left);
-  left.erase(std::ranges::unique(left).begin(), left.end());
-  if (options.remarks && !left.empty()) {
-    std::string all = left.front();
-    for (std::size_t i = 1; i < std::min<std::size_t>(left.size(), 8); ++i) all += ", " + left[i];
-    if (left.size() > 8) all += " and " + std::to_string(left.size() - 8) + " more";
-    options.remarks->push_back(all + ": it acts in training alone and is not carried");
-  }
   return std::move(builder.graph);
 }
 

@@ -47,7 +47,6 @@ struct Builder {
   // One layer of a program that is being followed: all batches are taken for one, which the whole model decides later.
   bool is_one_layer = false;
   UnknownSizes sizes;
-  std::vector<std::string> in_training;  // what layers do in training, which no graph holds: "dropout of 'lstm'"
 
   // Which free sizes are equal, up to the last node.
   UnknownSizes& known_sizes();

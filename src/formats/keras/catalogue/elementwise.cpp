@@ -132,14 +132,37 @@ Values cast(Use& use) {
   return use.call.failed() ? Values{} : use.add(Cast{*to}, {x});
 }
 
+// The axis of what is dropped as a whole, one draw for each of its cells and each example: 0 where that is the example. Nothing:
+// other cells share a draw.
+std::optional<Size> dropped_axis(const Json& shape) {
+  if (!shape.is_array() || shape.size() < 2 || shape[0] == 1) return std::nullopt;
+  std::optional<Size> channel;
+  for (std::size_t axis = 1; axis < shape.size(); ++axis) {
+    if (shape[axis] == 1) continue;
+    if (channel) return std::nullopt;
+    channel = static_cast<Size>(axis);
+  }
+  return channel.value_or(0);
+}
+
 // The state of the random generator goes unread.
 template <Noise noise>
 Values drop(Use& use) {
   Call& call = use.call;
-  call.attrs.ignore({"noise_shape", "seed"});
+  call.attrs.ignore({"seed"});
   const ValueId x = call.x();
   const double rate = use.number(noise == Noise::GaussianNoise ? "stddev" : "rate");
   Size channel = std::max<Size>(call.rank(x) - 1, 0);
+  if (const Json* said = call.attrs.raw("noise_shape")) {
+    const Json& shape = *Attrs::tuple_of(said);
+    const bool is_alpha = noise == Noise::AlphaDropout,
+               shares = shape.is_array() && std::count(shape.begin(), shape.end(), Json(1)) > 0;
+    const auto axis = dropped_axis(shape);
+    call.skip_weights();
+    if (shares && axis)
+      return use.add(Dropout{is_alpha ? Noise::FeatureAlphaDropout : Noise::SpatialDropout, rate, *axis}, {x});
+    if (shares) call.builder().graph.left_to_training.push_back("noise_shape of '" + call.layer.name + "'");
+  }
   if (noise == Noise::SpatialDropout && call.order() == Order::ChannelsFirst) channel = 1;
   call.skip_weights();
   return use.add(Dropout{noise, rate, channel}, {x});
@@ -396,6 +419,13 @@ Status write_affine(const Affine& op, Sink& sink) {
   return sink.last(std::move(config));
 }
 
+// One draw for every example and channel.
+Json noise_shape(Size channel, Size rank) {
+  Json shape = Json::array();
+  for (Size axis = 0; axis < rank; ++axis) shape.push_back(axis == 0 || axis == channel ? Json() : Json(1));
+  return shape;
+}
+
 Status write_dropout(const Dropout& op, Sink& sink) {
   const char* name = nullptr;
   switch (op.noise) {
@@ -403,14 +433,16 @@ Status write_dropout(const Dropout& op, Sink& sink) {
     case Noise::AlphaDropout: name = "AlphaDropout"; break;
     case Noise::GaussianDropout: name = "GaussianDropout"; break;
     case Noise::GaussianNoise: name = "GaussianNoise"; break;
+    case Noise::FeatureAlphaDropout: name = "AlphaDropout"; break;
     case Noise::SpatialDropout:
-      if (op.channel != sink.rank() - 1 || sink.rank() < 3 || sink.rank() > 5)
-        return sink.refused("a dropout of channels in this order");
+      if (op.channel != sink.rank() - 1 || sink.rank() < 3 || sink.rank() > 5) name = "Dropout";
       break;
     case Noise::Augmentation: return sink.refused("an augmentation");
   }
   LayerConfig config = sink.layer(name ? std::string(name) : class_of("SpatialDropout", sink.rank() - 2));
   config.arguments[op.noise == Noise::GaussianNoise ? "stddev" : "rate"] = op.rate;
+  const bool has_cells = sink.rank() > 2 || op.channel == 0;  // behind the channels
+  if (name && drops_channels(op) && has_cells) config.arguments["noise_shape"] = noise_shape(op.channel, sink.rank());
   return sink.last(std::move(config));
 }
 

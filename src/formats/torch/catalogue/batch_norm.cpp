@@ -83,10 +83,16 @@ std::vector<ValueId> statistics_of_batch(FunctionCall& call) {
   return {y, call.add(Squeeze{over}, {mean}), call.add(Squeeze{over}, {call.add(Unary{Function::Reciprocal}, {root})})};
 }
 
+// Files say 0 of what is None in the module.
+void note_momentum(FunctionCall& call, double momentum) {
+  if (momentum == 0) call.leave_to_training("a momentum of 0, which stands for None, too,");
+}
+
 // The statistics of training are results of these operators, too; in eval mode nobody reads them.
 std::vector<ValueId> batch_norm_at_rest(FunctionCall& call) {
   if (!call.optional("running_mean")) return statistics_of_batch(call);
   const double momentum = call.attrs.number("momentum", 0.1), epsilon = call.attrs.number("eps", 1e-5);
+  note_momentum(call, momentum);
   const ValueId y = running_statistics(call, call.tensor("input"), epsilon, momentum);
   if (call.results < 3) return {y};
   // Of the batch nothing was looked at.
@@ -104,12 +110,18 @@ ValueId own_statistics(FunctionCall& call, ValueId x, double epsilon) {
   return call.add(GroupNorm{1, channels.known() ? *channels : 1, epsilon}, {x, weight, bias});
 }
 
+// At rest those of all examples; a port takes those of the batch in training.
+ValueId tracked_statistics(FunctionCall& call, ValueId x, double epsilon, double momentum) {
+  call.leave_to_training("statistics of each example by itself");
+  return running_statistics(call, x, epsilon, momentum);
+}
+
 std::vector<ValueId> instance_norm(FunctionCall& call) {
   const ValueId x = call.tensor("input");
   const bool own = call.attrs.truth("use_input_stats", true);
   const double momentum = call.attrs.number("momentum", 0.1), epsilon = epsilon_of(call, 1e-5);
   expect_rank_from(call, x, own ? 3 : 2);
-  return {own ? own_statistics(call, x, epsilon) : running_statistics(call, x, epsilon, momentum)};
+  return {own ? own_statistics(call, x, epsilon) : tracked_statistics(call, x, epsilon, momentum)};
 }
 
 std::vector<ValueId> batch_norm_layer(FunctionCall& call) {
@@ -117,6 +129,8 @@ std::vector<ValueId> batch_norm_layer(FunctionCall& call) {
   const ValueId x = call.tensor("input");
   const double momentum = number_or_default(call, "momentum"), epsilon = epsilon_of(call, 1e-5);
   const bool tracked = truth_or_default(call, "track_running_stats");
+  if (tracked && call.attrs.says_none("momentum"))
+    call.leave_to_training("momentum=None, the average over all batches,");
   expect_affine(call, truth_or_default(call, "affine"));
   call.attrs.ignore({"bias"});
   if (!call.failed() && call.rank(x) != space + 2 && !(space == 1 && call.rank(x) == 2))
@@ -135,7 +149,7 @@ std::vector<ValueId> instance_norm_layer(FunctionCall& call) {
   if (affine || tracked) expect_features(call, input.value, "num_features");
   else whole_number(call, "num_features");
   const ValueId y =
-      tracked ? running_statistics(call, input.value, epsilon, momentum) : own_statistics(call, input.value, epsilon);
+      tracked ? tracked_statistics(call, input.value, epsilon, momentum) : own_statistics(call, input.value, epsilon);
   return {without_batch(call, input, y)};
 }
 

@@ -195,6 +195,7 @@ std::vector<ValueId> weight_norm(FunctionCall& call) {
   if (!v || !g) call.refuse(Fault::Unsupported, "a weight norm of weights that the model computes");
   else if (!is_floating(v->dtype())) call.refuse(Fault::Format, "a weight norm of whole numbers");
   if (call.failed()) return {};
+  call.leave_to_training("weight_norm", direction);
   const Size count = dim == -1 ? 1 : v->shape()[axis];
   if (g->count() != count) {
     call.refuse(Fault::Format, "a weight norm of " + std::to_string(g->count()) + " lengths for " +

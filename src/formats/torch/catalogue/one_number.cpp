@@ -74,12 +74,7 @@ Results cast(FunctionCall& call) {
   return {wanted ? cast_to(call, x, *wanted) : x};
 }
 
-// Numbers that are known are handed on: a weight that is read so in one place may learn in another.
-Results detach(FunctionCall& call) {
-  const ValueId x = call.tensor("input");
-  if (call.failed() || call.constant(x) || !is_floating(call.type(x).dtype)) return {x};
-  return {call.add(Identity{true}, {x})};
-}
+Results detach(FunctionCall& call) { return {call.stopped(call.tensor("input"))}; }
 
 constexpr std::array rows_of_one_number{
     one_number<Function::Abs>("torch.abs"),

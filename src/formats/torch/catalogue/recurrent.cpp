@@ -99,7 +99,7 @@ Results recurrent(FunctionCall& call) {
   const bool biases = call.attrs.truth("has_biases", true), both = call.attrs.truth("bidirectional", false);
   const bool batch_first = call.attrs.truth("batch_first", false);
   const Size layers = call.attrs.integer("num_layers", 1);
-  call.attrs.ignore({"dropout"});  // between layers, in training
+  const double dropout = call.attrs.number("dropout", 0.0);
   const std::size_t usual = biases ? 4 : 2, directions = both ? 2 : 1;
   if (layers < 1 || layers > 65536) call.refuse(Fault::Format, "argument 'num_layers' is " + std::to_string(layers));
   const std::size_t walks = call.failed() ? 1 : static_cast<std::size_t>(layers) * directions;
@@ -129,6 +129,8 @@ Results recurrent(FunctionCall& call) {
       if (walked.last_cell) last_cells.push_back(walked.last_cell);
     }
     x = directions == 1 ? sequences.front() : call.add(Concat{2}, sequences);
+    const bool is_last = layer + 1 == static_cast<std::size_t>(layers);
+    if (dropout > 0 && !is_last) x = call.add(Dropout{Noise::Dropout, dropout, 2}, {x});
   }
   if (!batch_first) x = call.add(Transpose{{1, 0, 2}}, {x});
   const auto joined = [&](const std::vector<ValueId>& all) {

@@ -304,11 +304,14 @@ Results lerp(FunctionCall& call) {
   return {from(from_end, call.add(Affine{from_end ? 1 - weight : weight, 0}, {way}))};
 }
 
-// At rest these hand on what they get; what they would do in training is kept.
+// At rest these hand on what they get; what they would do in training is kept. A layer for pictures, series or volumes may get
+// one without a batch; Dropout2d takes that for a series with one.
 template <Noise noise>
 Results dropout(FunctionCall& call) {
   const ValueId x = call.tensor("input");
-  return {call.add(Dropout{noise, number_or_default(call, "p"), 1}, {x})};
+  const Size space = call.name == "Dropout1d" ? 1 : call.name == "Dropout3d" ? 3 : 0;
+  const bool alone = space > 0 && call.rank(x) == space + 1;
+  return {call.add(Dropout{noise, number_or_default(call, "p"), alone ? 0 : 1}, {x})};
 }
 
 constexpr std::string_view pair = "Tensor(input:T other:T) Scalar(input:T other:n)";
@@ -369,8 +372,10 @@ constexpr std::array rows_of_two_numbers{
     CatalogueRow{"torch.dropout nn.Dropout", "input:T p:f=0.5 aten/train:b inplace:b=False", dropout<Noise::Dropout>},
     CatalogueRow{"torch.feature_dropout nn.Dropout1d nn.Dropout2d nn.Dropout3d",
                  "input:T p:f=0.5 aten/train:b inplace:b=False", dropout<Noise::SpatialDropout>},
-    CatalogueRow{"torch.alpha_dropout torch.feature_alpha_dropout nn.AlphaDropout nn.FeatureAlphaDropout",
-                 "input:T p:f=0.5 aten/train:b inplace:b=False", dropout<Noise::AlphaDropout>},
+    CatalogueRow{"torch.alpha_dropout nn.AlphaDropout", "input:T p:f=0.5 aten/train:b inplace:b=False",
+                 dropout<Noise::AlphaDropout>},
+    CatalogueRow{"torch.feature_alpha_dropout nn.FeatureAlphaDropout", "input:T p:f=0.5 aten/train:b inplace:b=False",
+                 dropout<Noise::FeatureAlphaDropout>},
 };
 
 // ---- how they are written
@@ -477,9 +482,12 @@ Status write_dropout(const Dropout& op, Call& c) {
     }
     default: break;
   }
-  std::string kind = op.noise == Noise::AlphaDropout ? "AlphaDropout" : "Dropout", comment;
-  if (op.noise == Noise::SpatialDropout) {
-    if (op.channel == 1 && rank >= 3 && rank <= 5) kind = fmt::format("Dropout{}d", rank - 2);
+  const bool is_alpha = op.noise == Noise::AlphaDropout || op.noise == Noise::FeatureAlphaDropout;
+  std::string kind = is_alpha ? "AlphaDropout" : "Dropout", comment;
+  if (drops_channels(op) && (rank > 2 || op.channel == 0)) {  // else every number is a channel of its own
+    if (op.channel == 1 && is_alpha) kind = "FeatureAlphaDropout";
+    else if (op.channel == 1 && rank <= 5) kind = fmt::format("Dropout{}d", rank - 2);
+    else if (op.channel == 0 && !is_alpha && (rank == 2 || rank == 4)) kind = fmt::format("Dropout{}d", rank - 1);
     else comment = "in training the source drops whole channels";
   }
   const std::string self = c.module(fmt::format("nn.{}({})", kind, rate), {}, std::move(comment));

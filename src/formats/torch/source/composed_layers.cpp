@@ -86,6 +86,8 @@ class MultiheadAttention(nn.Module):
         if key_padding_mask is not None:
             scores = self.masked(scores, key_padding_mask.reshape(batch, 1, 1, keys))
         weights = torch.softmax(scores, dim=-1)
+        if self.dropout > 0.0:
+            weights = F.dropout(weights, self.dropout, training=self.training)
         answer = torch.matmul(weights, v).transpose(1, 2).reshape(batch, length, self.embed_dim)
         answer = self.out_proj(answer)
         if not batched:

@@ -274,17 +274,22 @@ std::optional<Shape> wanted_shape(const Tracer& tracer, const Instance& self, co
   return shape;
 }
 
-Result<Json> arguments_of(Interpreter& in, const Instance& self, std::string_view words) {
+// None is said where it is not the default.
+Result<Json> arguments_of(Interpreter& in, const Instance& self, const std::string& name, std::string_view words) {
   Json arguments = Json::object();
-  for (const std::string_view name : words_in(words)) {
-    const std::string word(name);
+  const auto is_usual = [usual = constructor_of(name)](std::string_view word) {
+    const auto found = std::ranges::find(usual, word, &SchemaParameter::name);
+    return found == usual.end() || found->otherwise.empty() || found->otherwise == "None";
+  };
+  for (const std::string_view one : words_in(words)) {
+    const std::string word(one);
     const Value* said = self.attributes.find(word);
     if (word == "inplace" || word == "init") continue;
     if (word == "bias") {
       arguments[word] = said && said->as<SourceTensor>() != nullptr;
       continue;
     }
-    if (!said || said->is_none()) continue;
+    if (!said || (said->is_none() && is_usual(word))) continue;
     auto json = json_of(in, *said);
     if (!json) return within("argument '" + word + "'", std::move(json));
     arguments[word] = std::move(*json);
@@ -353,7 +358,7 @@ Made run_layer(Tracer& tracer, Interpreter& in, const std::string& name, Argumen
   if (!input) return std::unexpected(input.error());
   TensorArguments tensors{{"input", *input}};
   const FunctionRow* row = layer_row(name);
-  auto arguments = arguments_of(in, *self, row->parameters);
+  auto arguments = arguments_of(in, *self, name, row->parameters);
   if (!arguments) return pass(arguments);
   if (auto added = add_weights(tracer, *self, tensors); !added) return pass(added);
   if (auto added = add_called(tracer, in, name, given, tensors, *arguments); !added) return pass(added);

@@ -289,6 +289,8 @@ Result<Graph> SourceLibrary::graph_of(Interpreter& in, Value model) {
   if (auto done = tracer.bind(weights); !done) return pass(done);
   for (const auto& [name, tensor] : weights) all_->state.push_back({name, *graph[tensor->value].constant});
   all_->computed = parametrized(tracer, *module, weights);
+  for (const std::string& weight : all_->computed)
+    graph.left_to_training.push_back("weight_norm or spectral_norm of '" + weight + "'");
   const auto names = input_names(tracer, *module);
   if (!names) return std::unexpected(names.error());
   auto given = arguments_of(tracer, in, *module, *names);

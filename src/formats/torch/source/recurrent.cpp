@@ -114,7 +114,9 @@ Made run_recurrent(Tracer& tracer, Interpreter& in, const std::string& name, Ins
   }
   const FunctionRow* row = catalogued_aten(kind, "input");
   if (!row) return fail(Fault::Format, "nn.RNN: argument 'nonlinearity' is neither 'tanh' nor 'relu'");
-  const Json arguments{{"has_biases", whole(self, "bias", 1) != 0},
+  const Value* dropped = self.attributes.find("dropout");
+  const Json arguments{{"dropout", dropped && dropped->is_number() ? dropped->real() : 0.0},
+                       {"has_biases", whole(self, "bias", 1) != 0},
                        {"num_layers", whole(self, "num_layers", 1)},
                        {"bidirectional", whole(self, "bidirectional", 0) != 0},
                        {"batch_first", whole(self, "batch_first", 0) != 0}};

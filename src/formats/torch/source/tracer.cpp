@@ -58,7 +58,12 @@ Result<Value> Tracer::laid_anew(Interpreter& in, ValueId value, int storage) {
 }
 
 Result<ValueId> Tracer::stopped(ValueId value) {
-  if (!is_floating(graph[value].type.dtype) || graph[value].constant) return value;
+  if (!is_floating(graph[value].type.dtype)) return value;
+  if (graph[value].constant) {
+    if (weights.contains(value.index) && graph[value].trainable)
+      graph.left_to_training.push_back("detach() of '" + graph[value].name + "'");
+    return value;
+  }
   if (const auto known = stopped_.find(value.index); known != stopped_.end()) return known->second;
   std::vector<Scope> scopes;
   if (const NodeId producer = graph[value].producer) scopes = graph[producer].scopes;
