@@ -57,6 +57,14 @@ bool idle_factor(const Resize& op, const Shape& shape) {
   return false;
 }
 
+// PyTorch's antialias drops the taps beyond the border, and for images of one column it repeats the first row (2.13).
+bool is_said_by_antialias(const Resize& op, Size rank) {
+  const bool is_kernel = op.interpolation == Interpolation::Linear ||
+                         (op.interpolation == Interpolation::Cubic && op.cubic_a == -0.5 && !op.cubic_table);
+  return is_kernel && rank == 4 && op.coordinates == Coordinates::HalfPixel && op.drops_outside && !op.sizes.empty() &&
+         op.sizes.back() > 1;
+}
+
 // The same numbers in PyTorch's words; nothing: it has no words for them.
 std::optional<Resize> spoken_in_torch(Resize op, const Shape& shape) {
   const auto rank = static_cast<Size>(shape.size());
@@ -64,7 +72,8 @@ std::optional<Resize> spoken_in_torch(Resize op, const Shape& shape) {
   if (!op.sizes.empty() && !op.factors.empty()) return std::nullopt;
   if (op.factors.empty()) op.fixed = FixedLengths::None;  // these lengths then say the same by themselves
   if (op.antialias && op.interpolation == Interpolation::Linear && grows(op, shape)) op.antialias = false;
-  if (op.antialias && op.interpolation != Interpolation::Nearest) return std::nullopt;
+  if (op.antialias && op.interpolation != Interpolation::Nearest)
+    return is_said_by_antialias(op, rank) ? std::optional(op) : std::nullopt;
   switch (op.interpolation) {
     case Interpolation::Nearest: {
       op.antialias = op.drops_outside = op.cubic_table = false;
