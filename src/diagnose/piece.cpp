@@ -38,14 +38,19 @@ Piece cut(const Graph& graph, ValueId to, const std::vector<ValueId>& boundary) 
       if (v && (v == to || !now.contains(v))) open.push_back(graph[v].producer);
   }
   if (chosen.empty()) return piece;
-  const auto placed = [&](ValueId v, bool makes) {
-    if (!v) return ValueId{};
-    if (const auto it = now.find(v); it != now.end() && !(makes && v == to)) return it->second;
+  const auto added = [&](ValueId v) {
     const ValueId id{static_cast<std::int32_t>(piece.graph.values.size())};
     Value value = graph[v];
     value.producer = {};
     piece.graph.values.push_back(std::move(value));
-    return now[v] = id;
+    return id;
+  };
+  const auto placed = [&](ValueId v, bool makes) {
+    if (!v) return ValueId{};
+    // A layer whose other output is needed makes this one again: what reads it reads what is fed.
+    if (makes && v != to && std::ranges::find(boundary, v) != boundary.end()) return added(v);
+    if (const auto it = now.find(v); it != now.end() && !(makes && v == to)) return it->second;
+    return now[v] = added(v);
   };
   for (const std::int32_t i : chosen) {
     Node node = graph[NodeId{i}];
