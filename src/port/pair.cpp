@@ -1,8 +1,11 @@
 #include "port/pair.h"
 
 #include "formats/source.h"
+#include "ops/axes.h"
+#include "passes/interface.h"
 #include "passes/passes.h"
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 
@@ -36,13 +39,48 @@ std::optional<Graph> tried(const fs::path& file, LoadOptions& options, const std
   return *std::move(graph);
 }
 
+// Whether a program of a framework with channels in the order `own` brings them there itself: it does nothing with its input but
+// transpose it, and its layers name the axis of channels of what that makes.
+bool turns_its_input(const Graph& graph, Order own) {
+  const ValueId input = graph.inputs[0];
+  const Size rank = graph[input].type.rank();
+  if (rank < 3) return false;
+  const Order other = own == Order::ChannelsFirst ? Order::ChannelsLast : Order::ChannelsFirst;
+  const Size from = Axes{other, rank - 2}.channel(), to = Axes{own, rank - 2}.channel();
+  bool turns = false;
+  for (const Node& node : graph.nodes) {
+    if (std::ranges::find(node.inputs, input) == node.inputs.end()) continue;
+    const auto* transpose = std::get_if<Transpose>(&node.op);
+    if (!transpose || transpose->permutation[static_cast<std::size_t>(to)] != from) return false;
+    Graph behind = graph;
+    behind.inputs = {node.outputs[0]};
+    if (interface_of(behind, other).inputs[0].channels_of.empty()) return false;
+    turns = true;
+  }
+  return turns;
+}
+
+// With the shape as the framework has its axes, unless the program takes it as it stands and turns it.
+std::optional<Graph> tried_in_order(const Graph& beside, const fs::path& file, LoadOptions& options,
+                                    const Target& target, Order own, std::string_view framework) {
+  LoadOptions in_own = options;
+  auto made = tried(file, in_own, shape_in(beside, target), framework);
+  if (!made) return std::nullopt;
+  if (made->inputs.size() == 1 && turns_its_input(*made, own))
+    if (auto as_it_stands = tried(file, options, beside[beside.inputs[0]].type.shape, framework)) return as_it_stands;
+  options = std::move(in_own);
+  return made;
+}
+
 }  // namespace
 
 Result<Graph> load_beside(const Graph& other, const fs::path& file, LoadOptions& options) {
   auto graph = load(file, options);
   if (graph || !may_want_a_shape(file, graph.error()) || other.inputs.size() != 1) return graph;
-  if (auto made = tried(file, options, shape_in(other, torch_target()), "PyTorch")) return *std::move(made);
-  if (auto made = tried(file, options, shape_in(other, keras_target()), "Keras")) return *std::move(made);
+  if (auto made = tried_in_order(other, file, options, torch_target(), Order::ChannelsFirst, "PyTorch"))
+    return *std::move(made);
+  if (auto made = tried_in_order(other, file, options, keras_target(), Order::ChannelsLast, "Keras"))
+    return *std::move(made);
   if (auto made = tried(file, options, other[other.inputs[0]].type.shape, "")) return *std::move(made);
   return graph;
 }

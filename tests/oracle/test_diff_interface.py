@@ -190,3 +190,30 @@ def test_where_no_layer_names_channels_the_sizes_and_the_frameworks_tell(kind, s
     assert ("channels last" in said) == (kind != "sequence")
     convoy("diff", b, a)
     convoy("weights", a, b, "--copy", "-o", tmp_path / "copied.pt")
+
+
+@pytest.mark.parametrize("counts, is_same", [(False, True), (True, False)])
+@pytest.mark.parametrize("turned", ["x.transpose(1, 2)", "x.permute(0, 2, 1)"])
+def test_source_that_turns_its_input_itself_takes_it_as_it_stands(turned, counts, is_same, tmp_path):
+    keras = pytest.importorskip("keras")
+    x = keras.Input((7, 5))
+    model = keras.Model(x, keras.layers.AveragePooling1D(3, 1, padding="same")(x))
+    model.save(tmp_path / "a.keras")
+    text = f"""
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Net(nn.Module):
+    def forward(self, x):
+        return F.avg_pool1d({turned}, 3, 1, padding=1, count_include_pad={counts}).transpose(1, 2)
+"""
+    (tmp_path / "b.py").write_text(text)
+    scope = {}
+    exec(text, scope)
+    numbers = torch.randn(2, 7, 5, generator=torch.Generator().manual_seed(1))
+    made = torch.from_numpy(model(numbers.numpy()).numpy())
+    assert torch.allclose(made, scope["Net"]()(numbers), atol=1e-6) == is_same
+    for pair in ((tmp_path / "a.keras", f"{tmp_path}/b.py:Net"), (f"{tmp_path}/b.py:Net", tmp_path / "a.keras")):
+        said = convoy("diff", *pair, code=0 if is_same else 1).stdout
+        assert "channels last" not in said and ("pool_divisor" in said) == (not is_same)

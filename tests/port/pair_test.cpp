@@ -55,6 +55,33 @@ TEST_F(Pairs, AShapeInTheOthersOrderOfAxesIsTurned) {
   EXPECT_EQ(text_of(pair->b[pair->b.inputs[0]].type.shape), "[N, 1, 8, 8]");
 }
 
+// The sizes fit either way, for a pool has no weights: the layers behind the transpose tell where the input's channels are.
+TEST_F(Pairs, SourceThatTurnsItsInputItselfTakesItAsItStands) {
+  const fs::path original = written("pool.py",
+                                    "import keras\nfrom keras import layers\nx = keras.Input((7, 5))\n"
+                                    "model = keras.Model(x, layers.MaxPooling1D(2)(x))\n");
+  const std::string head =
+      "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n\nclass Net(nn.Module):\n";
+  const std::vector<std::pair<std::string, std::string>> rows{
+      {"F.max_pool1d(x.transpose(1, 2), 2).transpose(1, 2)", "[N, 7, 5]"},
+      {"F.max_pool1d(x.permute(0, 2, 1), 2)", "[N, 7, 5]"},
+      {"F.max_pool1d(x, 2)", "[N, 5, 7]"},
+      {"F.max_pool1d(x, 2).transpose(1, 2)", "[N, 5, 7]"},
+      {"x.transpose(1, 2) * 2", "[N, 5, 7]"},
+  };
+  for (const auto& [body, shape] : rows) {
+    const fs::path module = written("net.py", head + "    def forward(self, x):\n        return " + body + "\n");
+    for (const bool turned : {false, true}) {
+      LoadOptions of_a, of_b;
+      const std::string net = module.string() + ":Net";
+      const auto pair = turned ? load_pair(net, of_a, original, of_b) : load_pair(original, of_a, net, of_b);
+      ASSERT_TRUE(pair) << body << message(pair.error());
+      const Graph& read = turned ? pair->a : pair->b;
+      EXPECT_EQ(text_of(read[read.inputs[0]].type.shape), shape) << body;
+    }
+  }
+}
+
 TEST_F(Pairs, WhatIsWrongWithSourceIsStillSaid) {
   const fs::path broken = written("net.py", "import torch.nn as nn\nmodel = nn.Conv2d(1, 4, kernel=3)\n");
   LoadOptions of_a, of_b;
