@@ -55,6 +55,8 @@ std::optional<Size> channels_of(const Graph& form, ValueId v) {
   const Traits& traits = traits_of(node.op);
   if (std::holds_alternative<Conv>(node.op) || std::holds_alternative<ConvTranspose>(node.op)) return 1;
   if (std::holds_alternative<Linear>(node.op) || traits.kind == LayerKind::Recurrence) return form[v].type.rank() - 1;
+  if (std::holds_alternative<MatMul>(node.op) || std::holds_alternative<Einsum>(node.op))
+    return form[v].type.rank() - 1;
   const ValueId x = node.inputs[0];
   if (form[x].type.rank() != form[v].type.rank()) return std::nullopt;
   const auto from = channels_of(form, x);
@@ -83,14 +85,38 @@ Sizes moved_last(Size from, Size rank) {
   return permutation;
 }
 
+// Whether nothing but layers that leave the axes where they are lies between an input and this value.
+bool is_of_input(const Graph& form, ValueId v) {
+  while (const NodeId maker = form[v].producer) {
+    const Node& node = form[maker];
+    if (node.inputs.empty() || !node.inputs[0] || form[node.inputs[0]].type.rank() != form[v].type.rank()) return false;
+    v = node.inputs[0];
+  }
+  return true;
+}
+
+// The axis of what this node reads that Keras has behind all others: its channels. Where none are in sight, images and
+// what is padded have them in axis 1, and all else keeps its order.
+Size last_in_keras(const Graph& form, const Node& node) {
+  const ValueId x = node.inputs[0];
+  const Size rank = form[x].type.rank();
+  if (const auto* norm = std::get_if<BatchNorm>(&node.op)) return norm->axis;
+  if (const auto* norm = std::get_if<GroupNorm>(&node.op)) return norm->axis;
+  if (std::holds_alternative<Linear>(node.op) || traits_of(node.op).kind == LayerKind::Recurrence) return rank - 1;
+  const auto channels = channels_of(form, x);
+  if (channels) return *channels;
+  const auto* norm = std::get_if<LayerNorm>(&node.op);
+  const bool is_image = rank > 3 || std::holds_alternative<Pad>(node.op);
+  return is_image && is_of_input(form, x) && !(norm && norm->axes == Sizes{rank - 1}) ? 1 : rank - 1;
+}
+
 // Keras has channels last, wherever they lie in the form.
 Border in_keras_order(const Graph& form, const Node& node, ValueId v) {
   const Size rank = form[v].type.rank();
-  const auto* norm = std::get_if<LayerNorm>(&node.op);
-  const auto channels = channels_of(form, node.inputs[0]);
-  const bool reads_last = std::holds_alternative<Linear>(node.op) || traits_of(node.op).kind == LayerKind::Recurrence ||
-                          (norm && !channels && norm->axes == Sizes{rank - 1});
-  return {moved_last(rank < 3 || reads_last ? rank - 1 : norm ? channels.value_or(1) : 1, rank), {}};
+  if (rank < 3) return {moved_last(rank - 1, rank), {}};
+  const Size last = last_in_keras(form, node);
+  const bool has_axis = last == 1 || form[node.inputs[0]].type.rank() == rank;
+  return {moved_last(has_axis ? last : rank - 1, rank), {}};
 }
 
 // ---- what a writer says better in other words

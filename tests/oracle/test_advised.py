@@ -186,6 +186,21 @@ class Cell(nn.Module):
         return self.dense(y if self.step is None else y[:, self.step])
 
 
+def test_sequences_keep_their_order_in_keras(tmp_path):
+    """Features lie last there in both: an axis said is the original's."""
+    for name, shape, right, wrong, line in [
+        ("softmax", (2, 6, 4), "F.softmax(F.linear(x, torch.eye(4)), -1)", "F.softmax(F.linear(x, torch.eye(4)), 1)", "layers.Softmax(axis=-1)"),
+        ("over time", (2, 6, 4), "F.softmax(F.linear(x, torch.eye(4)), 1)", "F.softmax(F.linear(x, torch.eye(4)), 2)", "layers.Softmax(axis=1)"),
+        ("scores", (2, 3, 6, 4), "F.softmax(x @ x.transpose(2, 3), -1)", "F.softmax(x @ x.transpose(2, 3), -2)", "layers.Softmax(axis=-1)"),
+    ]:
+        x = torch.randn(shape, generator=torch.Generator().manual_seed(1))
+        exported(Net(right), x, tmp_path / "a.pt2")
+        exported(Net(wrong), x, tmp_path / "b.pt2")
+        done = subprocess.run([CONVOY, "diff", tmp_path / "a.pt2", tmp_path / "b.pt2", "--json"], capture_output=True, text=True)
+        fixes = [d["fix"]["keras"] for d in json.loads(done.stdout)["differences"]]
+        assert fixes == [line], (name, fixes)
+
+
 CELLS = [
     pytest.param(nn.LSTM, nn.GRU, None, id="LSTM as GRU"),
     pytest.param(nn.GRU, nn.RNN, -1, id="GRU as RNN"),
