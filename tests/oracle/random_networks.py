@@ -1,7 +1,8 @@
 """Networks that nobody chose: operators drawn at random, each put behind any value that it fits, sizes unlike on every axis.
 
 A network is a list of steps; a step is a function and the numbers of the values that it reads, 0 being the input. What PyTorch does not
-take, or what leaves the numbers that float32 holds well, is drawn again.
+take, or what leaves the numbers that float32 holds well, is drawn again. Nothing jumps: where two values are equal but for rounding,
+frameworks may take either side.
 """
 import random
 
@@ -112,8 +113,7 @@ def of_two(r, a, b):
     """What takes both, or nothing."""
     fit = []
     if a.shape == b.shape:
-        fit += [torch.add, torch.mul, torch.maximum, lambda x, y: torch.cat([x, y], 1), lambda x, y: torch.cat([y, x], -1),
-                lambda x, y: torch.where(x > y, x, -y)]
+        fit += [torch.add, torch.mul, torch.maximum, lambda x, y: torch.cat([x, y], 1), lambda x, y: torch.cat([y, x], -1)]
     if a.dim() == b.dim() == 3 and a.shape[-1] == b.shape[-1]:
         fit += [lambda x, y: x @ y.transpose(1, 2), lambda x, y: F.scaled_dot_product_attention(x, y, y)]
     if a.dim() == b.dim() == 3 and a.shape[-1] == b.shape[1]:
