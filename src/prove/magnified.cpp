@@ -3,7 +3,6 @@
 #include "prove/compare.h"
 #include "prove/meeting.h"
 #include "prove/stretch.h"
-#include "run/run.h"
 
 #include <algorithm>
 #include <utility>
@@ -16,14 +15,9 @@ constexpr double alike_in_size = 16;  // two runs that round alike badly, in dif
 
 Result<Tensor> evaluated(const Graph& graph, const Reach& reach, ValueId v, const std::vector<Tensor>& numbers,
                          Precision precision, const ProofOptions& options) {
-  const Graph stretch = cut_out(graph, reach, v);
-  RunOptions run_options;
-  run_options.precision = precision;
-  run_options.threads = options.threads;
-  run_options.memory_limit = options.memory_limit;
-  auto values = run(stretch, numbers, run_options);
-  if (!values) return pass(values);
-  return values->at(stretch.outputs[0]);
+  auto outputs = outputs_of(cut_out(graph, reach, v), numbers, precision, options);
+  if (!outputs) return pass(outputs);
+  return std::move(outputs->front());
 }
 
 // What the source's value is, and what both stretches start from.

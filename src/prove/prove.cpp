@@ -24,25 +24,6 @@ namespace {
 
 // ---- the whole, run freely -------------------------------------------------------------------------------------------
 
-void let_go_of_weights(const Graph& graph) {
-  for (const Value& value : graph.values)
-    if (value.constant) value.constant->let_go();
-}
-
-Result<std::vector<Tensor>> outputs_of(const Graph& graph, const std::vector<Tensor>& inputs, Precision precision,
-                                       const ProofOptions& options) {
-  RunOptions run_options;
-  run_options.precision = precision;
-  run_options.threads = options.threads;
-  run_options.memory_limit = options.memory_limit;
-  auto values = run(graph, inputs, run_options);
-  if (!values) return pass(values);
-  let_go_of_weights(graph);
-  std::vector<Tensor> outputs;
-  for (const ValueId v : graph.outputs) outputs.push_back(values->at(v));
-  return outputs;
-}
-
 // Interpolation elsewhere computes its coordinates in float32: off by about 4 roundings of the source length, each cell
 // then weighs that much more or less. The share of the largest value that this can move, over all resizes of the graph.
 double coordinate_rounding(const Graph& graph) {

@@ -4,6 +4,7 @@
 #include "prove/beforehand.h"
 #include "prove/prove.h"
 #include "prove/substitute.h"
+#include "run/run.h"
 
 #include <optional>
 #include <vector>
@@ -23,6 +24,11 @@ class Budget {
 
 // Bytes that a value of this type takes at `width` bytes a number; 0 where its size is not known.
 Size bytes_of(const TensorType& type, Size width);
+
+void let_go_of_weights(const Graph& graph);
+// What the graph makes of these inputs, run freely; then its weights are let go of.
+Result<std::vector<Tensor>> outputs_of(const Graph& graph, const std::vector<Tensor>& inputs, Precision precision,
+                                       const ProofOptions& options);
 
 class Reference {
  public:
