@@ -9,7 +9,8 @@
 namespace convoy {
 
 // Reads `file`. Source that cannot be read with what is given takes the shape of the only input of `other`, as its own framework
-// has the axes, or else, and where it turns its input into that order itself, as they stand there; `options` then says so. Fails: as load does, with what was given.
+// has the axes, or else, and where it turns its input into that order itself, as they stand there; `options` then says so.
+// Fails: as load does, with what was given.
 Result<Graph> load_beside(const Graph& other, const std::filesystem::path& file, LoadOptions& options);
 
 // Both of them, whichever knows the shape. Fails: as load does, for a before b.

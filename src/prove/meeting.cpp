@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <utility>
 
 namespace convoy {
@@ -194,20 +195,27 @@ std::vector<bool> behind(const Graph& graph, ValueId from) {
 // What `to` is computed from, itself too.
 std::vector<bool> before(const Graph& graph, ValueId to) {
   std::vector<bool> is_before(graph.values.size(), false);
-  for (const NodeId n : reach_back(graph, to, std::vector<bool>(graph.values.size(), false)).nodes)
+  const Reach reach = reach_back(graph, to, std::vector<bool>(graph.values.size(), false));
+  for (const NodeId n : reach.nodes)
     for (const ValueId v : graph[n].outputs) is_before[v.slot()] = true;
+  for (const ValueId v : reach.boundary) is_before[v.slot()] = true;  // inputs, which no node gives
   is_before[to.slot()] = true;
   return is_before;
 }
 
 // Of two values that a stretch reads, the one may be computed from the other, and one graph may read it where the other graph
-// makes it anew: nothing on the way between them is replaced.
-void keep_between(const Graph& graph, ValueId from, ValueId to, std::vector<bool>& fresh) {
-  const auto is_behind = behind(graph, from);
-  if (!is_behind[to.slot()]) return;
-  const auto is_before = before(graph, to);
-  for (std::size_t i = 0; i < fresh.size(); ++i)
-    if (is_behind[i] && is_before[i] && i != from.slot()) fresh[i] = false;
+// makes it anew: nothing on the way from `u` to what the stretch reads, or back, is replaced.
+void keep_between(const Graph& graph, ValueId u, const std::set<ValueId>& reads, std::vector<bool>& fresh) {
+  const auto behind_u = behind(graph, u), before_u = before(graph, u);
+  const auto keep = [&](const std::vector<bool>& is_behind, const std::vector<bool>& is_before, ValueId from) {
+    for (std::size_t i = 0; i < fresh.size(); ++i)
+      if (is_behind[i] && is_before[i] && i != from.slot()) fresh[i] = false;
+  };
+  for (const ValueId read : reads) {
+    if (read == u) continue;
+    if (behind_u[read.slot()]) keep(behind_u, before(graph, read), u);
+    if (before_u[read.slot()]) keep(behind(graph, read), before_u, read);
+  }
 }
 
 }  // namespace
@@ -217,11 +225,7 @@ std::vector<bool> replaceable(const Graph& source, const Graph& target, const st
   for (const Stretch& stretch : stretches_of(source, target, counterparts)) {
     for (const ValueId u : stretch.unlike) {
       fresh[u.slot()] = false;
-      for (const ValueId read : stretch.source.boundary) {
-        if (read == u) continue;
-        keep_between(source, u, read, fresh);
-        keep_between(source, read, u, fresh);
-      }
+      keep_between(source, u, stretch.source.boundary, fresh);
     }
   }
   const auto makes_index = index_makers(source);

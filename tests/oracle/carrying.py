@@ -33,6 +33,13 @@ def convoy(*arguments, code: int | None = 0) -> subprocess.CompletedProcess:
     return done
 
 
+def said(*files) -> tuple[int, str]:
+    """What `convoy diff` ends with and says: 0 the same, 1 different."""
+    done = convoy("diff", *files, code=None)
+    assert done.returncode in (0, 1), done.stderr
+    return done.returncode, done.stdout
+
+
 def run_natively(source: list, inputs: dict[str, np.ndarray], folder: Path, *options) -> list[np.ndarray]:
     """What `convoy run` answers, one array per output in the model's order."""
     arguments = []

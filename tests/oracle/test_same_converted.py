@@ -5,7 +5,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from carrying import CONVOY
+from carrying import CONVOY, said
 
 keras = pytest.importorskip("keras")
 torch = pytest.importorskip("torch")
@@ -13,12 +13,6 @@ from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
 layers = keras.layers
-
-
-def said(*files):
-    done = subprocess.run([str(CONVOY), "diff", *map(str, files)], capture_output=True, text=True)
-    assert done.returncode in (0, 1), done.stderr
-    return done.returncode, done.stdout
 
 
 def assert_same(*files):

@@ -1,22 +1,14 @@
 """Layers with several outputs of which one stands for a value of the other model: a cell's state and its memory, queries beside keys.
 A Keras model, and the same in PyTorch with its weights; with one fault the two differ."""
-import subprocess
-
 import numpy as np
 import pytest
-from carrying import CONVOY
+from carrying import said
 
 keras = pytest.importorskip("keras")
 torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 
 layers = keras.layers
-
-
-def said(*files):
-    done = subprocess.run([str(CONVOY), "diff", *map(str, files)], capture_output=True, text=True)
-    assert done.returncode in (0, 1), done.stderr
-    return done.returncode, done.stdout
 
 
 def tensor(array):
