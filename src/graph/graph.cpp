@@ -69,6 +69,13 @@ Result<TensorTypes> infer_node(const Graph& g, const Op& op, const std::vector<V
 
 }  // namespace
 
+Graph::Graph() = default;
+Graph::Graph(const Graph& other) = default;
+Graph::Graph(Graph&& other) noexcept = default;
+Graph& Graph::operator=(const Graph& other) = default;
+Graph& Graph::operator=(Graph&& other) noexcept = default;
+Graph::~Graph() = default;
+
 ValueId Graph::input(std::string value_name, TensorType type) {
   Value v;
   v.name = unique_name(value_name);

@@ -84,6 +84,14 @@ struct Graph {
   std::vector<std::string> left_to_training;
   bool one_output_in_tuple = false;  // a single output that a caller is given in a tuple of one, as PyTorch tells apart
 
+  // Made, copied and destroyed in graph.cpp: every unit would compile these many members anew.
+  Graph();
+  Graph(const Graph& other);
+  Graph(Graph&& other) noexcept;
+  Graph& operator=(const Graph& other);
+  Graph& operator=(Graph&& other) noexcept;
+  ~Graph();
+
   const Value& operator[](ValueId v) const { return values[v.slot()]; }
   Value& operator[](ValueId v) { return values[v.slot()]; }
   const Node& operator[](NodeId n) const { return nodes[n.slot()]; }
