@@ -5,6 +5,7 @@
 #include "base/shown.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "containers/json.h"
 #include "containers/npy.h"
 #include "run/plan/engine.h"
 
@@ -141,7 +142,7 @@ int measure(const Bench& o) {
     for (const Row& row : rows)
       all["steps"].push_back(
           {{"layer", row.layer}, {"step", row.what}, {"operations", row.operations}, {"ms", row.ms}});
-    print("{}\n", all.dump(2));
+    print("{}\n", json_text(all, 2));
     return Done;
   }
   print("{:.3f} ms (least {:.3f}, first {:.1f}), {:.1f} GF/s on {} thread{}\n", ms, least, first_ms,

@@ -3,6 +3,7 @@
 #include "base/mapped_file.h"
 #include "base/sha256.h"
 #include "cli/output.h"
+#include "containers/json.h"
 #include "formats/source.h"
 
 #include <fmt/format.h>
@@ -31,7 +32,7 @@ struct Parted {
 };
 
 std::string worded(const Json& value) {
-  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = json_text(value);
   return text.size() > 80 ? text.substr(0, 77) + "..." : text;
 }
 
@@ -136,7 +137,7 @@ Result<Json> CertificateFile::described(const fs::path& file) const {
 }
 
 Status CertificateFile::write(const Json& certificate) {
-  const std::string text = certificate.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  const std::string text = json_text(certificate, 1) + "\n";
   if (auto done = out_.append(0, bytes_of(text)); !done) return done;
   if (auto closed = out_.close(0); !closed) return pass(closed);
   return {};

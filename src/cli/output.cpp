@@ -1,6 +1,7 @@
 #include "cli/output.h"
 
 #include "base/shown.h"
+#include "containers/json.h"
 
 #include <nlohmann/json.hpp>
 
@@ -59,9 +60,7 @@ void write_table(std::string_view text, std::string_view heading) {
   }
 }
 
-void print_json(const nlohmann::ordered_json& json) {
-  write(stdout, json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
-}
+void print_json(const nlohmann::ordered_json& json) { write(stdout, json_text(json, 1) + "\n"); }
 
 bool results_arrived() { return arrived(stdout); }
 bool messages_arrived() { return arrived(stderr); }

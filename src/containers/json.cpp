@@ -349,4 +349,8 @@ Result<Json> parse_json(std::string_view text) {
   } catch (const Json::exception& e) { return fail(Fault::Internal, e.what()); }
 }
 
+std::string json_text(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
 }  // namespace convoy

@@ -58,9 +58,7 @@ Result<Stored> stored_in(const Json& entry) {
   const auto known = std::find_if(words.begin(), words.end(), [&](const Word& w) {
     return dtype.is_string() && dtype.get_ref<const std::string&>() == w.word;
   });
-  if (known == words.end())
-    return fail(Fault::Unsupported,
-                "its element type " + dtype.dump(-1, ' ', false, Json::error_handler_t::replace) + " is not known");
+  if (known == words.end()) return fail(Fault::Unsupported, "its element type " + json_text(dtype) + " is not known");
   s.dtype = known->dtype;
   if (!entry["shape"].is_array() || entry["shape"].size() > 32)
     return wrong("its shape is not a list of at most 32 sizes");
@@ -147,7 +145,7 @@ Status write_safetensors(std::vector<NamedTensor> tensors, const std::map<std::s
     header[name] = {{"dtype", word_of(tensor.dtype())}, {"shape", tensor.shape()}, {"data_offsets", {at, end}}};
     at = end;
   }
-  std::string text = header.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = json_text(header);
   text.append((8 - text.size() % 8) % 8, ' ');
   std::string length;
   for (int i = 0; i < 8; ++i) length += static_cast<char>(static_cast<std::uint64_t>(text.size()) >> (8 * i));

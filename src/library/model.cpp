@@ -1,6 +1,7 @@
 // The public functions of convoy/model.h, over the same parts as the command.
 #include "convoy/model.h"
 #include "base/fresh_names.h"
+#include "containers/json.h"
 
 #include "convoy/cancellation.h"
 
@@ -68,7 +69,7 @@ ModelShape model_shape(const Shape& shape) {
 }
 
 // Names in files are any bytes, text in JSON is UTF-8.
-std::string printed(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace); }
+std::string printed(const Json& json) { return json_text(json, 1); }
 
 // The numbers are then kept, whatever becomes of the file that they were read from.
 Result<Tensor> owned(const Tensor& tensor) {

@@ -198,7 +198,7 @@ std::string ledger_line(const LedgerEntry& entry) {
   const Json line{{"file", entry.file},     {"sha256", entry.sha256},   {"verdict", entry.verdict},
                   {"reason", entry.reason}, {"seconds", entry.seconds}, {"memory", entry.memory},
                   {"output", entry.output}};
-  return line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(line) + "\n";
 }
 
 fs::path ledger_in(const fs::path& folder, const Shard& shard) {

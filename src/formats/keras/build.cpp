@@ -1,5 +1,6 @@
 // Walks a model in its order of computation and calls every layer that an output needs.
 #include "base/nearest.h"
+#include "containers/json.h"
 #include "formats/keras/catalogue/catalogue.h"
 #include "formats/keras/functions.h"
 #include "formats/keras/masks.h"
@@ -72,8 +73,7 @@ Result<Shape> shape_of(const Json& value) {
     } else if (size.is_number_integer() && size >= 0 && size <= (std::int64_t{1} << 40)) {
       shape.push_back(Dim(size.get<Size>()));
     } else {
-      return fail(Fault::Format, "the input shape holds " + size.dump(-1, ' ', false, Json::error_handler_t::replace) +
-                                     ", expected a size or null");
+      return fail(Fault::Format, "the input shape holds " + json_text(size) + ", expected a size or null");
     }
   }
   return shape;

@@ -2,6 +2,7 @@
 #include "formats/keras/source/library.h"
 
 #include "base/words.h"
+#include "containers/json.h"
 #include "formats/keras/catalogue/catalogue.h"
 #include "formats/keras/keras.h"
 #include "formats/keras/source/free_size.h"
@@ -48,9 +49,7 @@ Result<TensorType> input_type(const Json& shape, const std::string& dtype) {
   for (const Json& n : shape) {
     if (n.is_null()) type.shape.push_back(Dim::unknown());
     else if (n.is_number_integer() && n >= 0) type.shape.push_back(Dim(n.get<Size>()));
-    else
-      return fail(Fault::Format,
-                  "the shape " + shape.dump(-1, ' ', false, Json::error_handler_t::replace) + " holds what is no size");
+    else return fail(Fault::Format, "the shape " + json_text(shape) + " holds what is no size");
   }
   if (dtype.empty()) return type;
   auto known = input_dtype(dtype);

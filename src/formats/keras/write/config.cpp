@@ -1,4 +1,5 @@
 // config.json: layers in Keras's own order, each with its arguments and the calls of it.
+#include "containers/json.h"
 #include "formats/keras/catalogue/layer_text.h"
 #include "formats/keras/write/files.h"
 #include "formats/keras/write/sink.h"
@@ -155,13 +156,13 @@ void append_json(const Json& value, std::string& text) {
     text += '{';
     bool first = true;
     for (const auto& [key, inner] : value.items()) {
-      text += (first ? "" : ", ") + Json(key).dump(-1, ' ', false, Json::error_handler_t::replace) + ": ";
+      text += (first ? "" : ", ") + json_text(key) + ": ";
       append_json(inner, text);
       first = false;
     }
     text += '}';
   } else {
-    text += value.dump(-1, ' ', false, Json::error_handler_t::replace);
+    text += json_text(value);
   }
 }
 

@@ -1,5 +1,6 @@
 #include "formats/keras/write/python.h"
 
+#include "containers/json.h"
 #include "formats/keras/catalogue/layer_text.h"
 #include "formats/keras/weights.h"
 
@@ -91,7 +92,7 @@ Json verbatim(std::string_view python) {
 std::string value_text(const Json& value) {
   if (value.is_null()) return "None";
   if (value.is_boolean()) return value.get<bool>() ? "True" : "False";
-  if (value.is_number_integer()) return value.dump();
+  if (value.is_number_integer()) return json_text(value);
   if (value.is_number()) return number(value.get<double>());
   if (value.is_string()) return python::quoted(value.get<std::string>());
   if (value.is_object()) return object_text(value);

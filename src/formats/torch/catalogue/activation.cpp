@@ -1,5 +1,6 @@
 // Activations: how PyTorch's functions and layers of one number, and those along an axis, are read, and how they are
 // written; where PyTorch has no word, the formula. Source: nn/functional.py, ATen/native/Activation.cpp.
+#include "containers/json.h"
 #include "formats/torch/catalogue/arguments.h"
 #include "formats/torch/catalogue/arithmetic.h"
 #include "formats/torch/catalogue/aten.h"
@@ -69,7 +70,7 @@ std::vector<ValueId> hardtanh(FunctionCall& call) {
   const double least = number_or_default(call, "min_val"), most = number_or_default(call, "max_val");
   call.attrs.ignore({"min_value", "max_value"});
   if (least > most || (call.name == "Hardtanh" && least == most))
-    call.refuse(Fault::Unsupported, "min_val is " + Json(least).dump() + " and max_val is " + Json(most).dump());
+    call.refuse(Fault::Unsupported, "min_val is " + json_text(least) + " and max_val is " + json_text(most));
   const ValueId x = input_of(call);
   if (!call.failed() && !is_floating(call.type(x).dtype) && (least != std::floor(least) || most != std::floor(most)))
     call.refuse(Fault::Unsupported, "bounds of whole numbers that are no whole numbers");
@@ -84,7 +85,7 @@ std::vector<ValueId> threshold(FunctionCall& call) {
   const DType dtype = call.failed() ? DType::F32 : call.type(x).dtype;
   if (is_floating(dtype)) return {call.add(Threshold{limit, value}, {x})};
   if (limit != std::floor(limit) || value != std::floor(value))
-    call.refuse(Fault::Unsupported, "a threshold of whole numbers that is " + Json(limit).dump());
+    call.refuse(Fault::Unsupported, "a threshold of whole numbers that is " + json_text(limit));
   const ValueId passes =
       call.add(Binary{BinaryFunction::Greater}, {x, number_constant(call, "threshold", limit, dtype)});
   return {call.add(Where{}, {passes, x, number_constant(call, "value", value, dtype)})};
@@ -92,7 +93,7 @@ std::vector<ValueId> threshold(FunctionCall& call) {
 
 std::vector<ValueId> softshrink(FunctionCall& call) {
   const double lambda = number_or_default(call, "lambd");
-  if (!(lambda >= 0)) call.refuse(Fault::Unsupported, "argument 'lambd' is " + Json(lambda).dump());
+  if (!(lambda >= 0)) call.refuse(Fault::Unsupported, "argument 'lambd' is " + json_text(lambda));
   return {call.add(Shrink{lambda, true}, {input_of(call)})};
 }
 

@@ -1,6 +1,7 @@
 // The arguments that PyTorch's functions share.
 #include "formats/torch/catalogue/arguments.h"
 
+#include "containers/json.h"
 #include "formats/torch/catalogue/catalogue.h"
 #include "ops/expect.h"
 
@@ -26,8 +27,8 @@ Size whole(FunctionCall& call, const Json& value, std::string_view key) {
                                                : value.is_number_integer() && in_range(value.get<Size>());
   if (fits) return value.get<Size>();
   call.refuse(value.is_number_integer() ? Fault::Limit : Fault::Format,
-              "argument '" + std::string(key) + "' is " + value.dump(-1, ' ', false, Json::error_handler_t::replace) +
-                  ", expected " + (value.is_number_integer() ? "a size that an array can have" : "a whole number"));
+              "argument '" + std::string(key) + "' is " + json_text(value) + ", expected " +
+                  (value.is_number_integer() ? "a size that an array can have" : "a whole number"));
   return 1;
 }
 

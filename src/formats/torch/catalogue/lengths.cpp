@@ -1,4 +1,5 @@
 // Lengths of vectors and of rows and columns of matrices, and distances, which are lengths of what lies between.
+#include "containers/json.h"
 #include "formats/torch/catalogue/arguments.h"
 #include "formats/torch/catalogue/arithmetic.h"
 #include "formats/torch/catalogue/catalogue.h"
@@ -60,7 +61,8 @@ ValueId matrix_length(FunctionCall& call, ValueId x, const Json& order, Size row
   if (order.is_string() && order == "fro") return length_of(call, x, 2, both, keeps);
   const double number = order.is_number() ? order.get<double>() : 0;
   if (std::abs(number) != 1 && std::abs(number) != endless)
-    call.refuse(Fault::Unsupported, "a matrix's norm of order " + order.dump() + ", which wants its singular values");
+    call.refuse(Fault::Unsupported,
+                "a matrix's norm of order " + json_text(order) + ", which wants its singular values");
   const Size first = std::abs(number) == 1 ? rows : columns, second = first == rows ? columns : rows;
   const ValueId sums = length_of(call, x, 1, {first}, true);
   const ValueId most = length_of(call, sums, number > 0 ? endless : -endless, {second}, true);

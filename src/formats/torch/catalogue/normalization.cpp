@@ -2,6 +2,7 @@
 // are written as their formula. Source: nn/functional.py, ATen/native/layer_norm.cpp, group_norm.cpp.
 #include "formats/torch/catalogue/normalization.h"
 
+#include "containers/json.h"
 #include "formats/torch/catalogue/arguments.h"
 #include "formats/torch/catalogue/arithmetic.h"
 #include "formats/torch/catalogue/catalogue.h"
@@ -48,7 +49,7 @@ void expect_rank_from(FunctionCall& call, ValueId x, Size least) {
 
 double epsilon_of(FunctionCall& call, double otherwise) {
   const double epsilon = call.attrs.number("eps", otherwise);
-  if (!(epsilon >= 0)) call.refuse(Fault::Format, "argument 'eps' is " + Json(epsilon).dump());
+  if (!(epsilon >= 0)) call.refuse(Fault::Format, "argument 'eps' is " + json_text(epsilon));
   return epsilon;
 }
 

@@ -1,5 +1,6 @@
 // Pools: maxima, averages and powers over windows or over equal shares, and maxima put back. Source: ATen/native/Pool.h,
 // nn/functional.py. Written as modules under their layer's name.
+#include "containers/json.h"
 #include "formats/torch/catalogue/arguments.h"
 #include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/catalogue/windows.h"
@@ -86,7 +87,7 @@ std::vector<ValueId> lp_pool(FunctionCall& call) {
   const WindowArguments pool = pool_of(call, {.pads = false, .ceils = true, .lists = ListOfOne::ForOne});
   const Batched input = with_batch(call, call.tensor("input"), pool.axes.space);
   expect_cells(call, input);
-  if (p == 0 || std::isnan(p)) call.refuse(Fault::Unsupported, "argument 'norm_type' is " + Json(p).dump());
+  if (p == 0 || std::isnan(p)) call.refuse(Fault::Unsupported, "argument 'norm_type' is " + json_text(p));
   ValueId y;
   if (std::isinf(p)) {
     y = call.add(Unary{Function::Abs}, {input.value});

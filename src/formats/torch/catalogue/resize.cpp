@@ -1,5 +1,6 @@
 // Resizing and reading at computed places: which mode goes with which rank, where the given factor places the cells, and
 // where their number does. Source: nn/functional.py, ATen/native/UpSample.h, cpu/UpSampleKernel.cpp.
+#include "containers/json.h"
 #include "formats/torch/catalogue/arguments.h"
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
@@ -82,7 +83,7 @@ Size length(FunctionCall& call, ValueId x, Size axis, double factor) {
   if (!n.known()) call.refuse(Fault::Unsupported, "sizes that come from scale_factor need an input of known size");
   const double cells = std::trunc(static_cast<double>(n.known() ? *n : 1) * factor);
   if (cells >= 0 && cells < 0x1p40) return static_cast<Size>(cells);
-  call.refuse(Fault::Unsupported, "argument 'scale_factor' is " + Json(factor).dump() + ", which makes no size of an " +
+  call.refuse(Fault::Unsupported, "argument 'scale_factor' is " + json_text(factor) + ", which makes no size of an " +
                                       "input of shape " + text_of(call.shape(x)));
   return 1;
 }

@@ -1,6 +1,7 @@
 // Source: torch/export/pt2_archive/_package.py, torch/_export/serde/schema.py (major version 8).
 #include "formats/torch/exported/archive.h"
 
+#include "containers/json.h"
 #include "formats/torch/checkpoint.h"
 
 #include <optional>
@@ -141,10 +142,7 @@ Result<DType> exported_dtype(const Json& number) {
     case 12: return DType::Bool;
     case 13: return DType::BF16;
     case 28: return DType::U16;
-    default:
-      return fail(Fault::Unsupported, "is of element type " +
-                                          number.dump(-1, ' ', false, Json::error_handler_t::replace) +
-                                          ", which is not carried");
+    default: return fail(Fault::Unsupported, "is of element type " + json_text(number) + ", which is not carried");
   }
 }
 

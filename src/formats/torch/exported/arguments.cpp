@@ -1,6 +1,7 @@
 // Arguments are unions of one key. Source: torch/_export/serde/schema.py, Argument.
 #include "formats/torch/exported/arguments.h"
 
+#include "containers/json.h"
 #include "formats/torch/exported/archive.h"
 #include "formats/torch/exported/nodes.h"
 
@@ -20,7 +21,7 @@ SymbolicSize size_in(const Json& json) {
   if (const Json* expression = member(json, "as_expr"))
     if (const Json* text = member(*expression, "expr_str"); text && text->is_string())
       return {{}, text->get<std::string>()};
-  return {{}, "?" + json.dump(-1, ' ', false, Json::error_handler_t::replace)};
+  return {{}, "?" + json_text(json)};
 }
 
 // What says nothing about the numbers: where and how tensors lie in memory.
