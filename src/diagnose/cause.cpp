@@ -64,6 +64,7 @@ constexpr std::array table{
     Cause{"order_of_layers", "applies layers in another order"},
     Cause{"softmax_axis", "takes the softmax over another axis"},
     Cause{"attention_mask", "hides other scores from the softmax"},
+    Cause{"mask_missing", "walks steps that the mask leaves out"},
     Cause{"flatten_order", "reads the features of the flattened input in another order of axes"},
     Cause{"depth_to_space_order", "orders blocks and channels the other way"},
     Cause{"reshape_layout", "reshapes the numbers in another order of axes"},

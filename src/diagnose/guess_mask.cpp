@@ -1,6 +1,9 @@
-// Masks in front of a softmax: another one, one that is left out, one too many.
+// Masks in front of a softmax: another one, one that is left out, one too many. Masks of steps that a cell walks, left out.
 #include "diagnose/hypothesis.h"
+#include "diagnose/recognise.h"
+#include "ops/expect.h"
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -43,10 +46,115 @@ std::vector<Masked> masks_in(const Graph& piece) {
   return all;
 }
 
+bool walks(const Op& op) { return traits_of(op).kind == LayerKind::Recurrence; }
+
+// Whether it takes steps at places that the model computes, and of what.
+bool picks_steps(const Graph& piece, const Node& node) {
+  const auto* gather = std::get_if<GatherElements>(&node.op);
+  return gather && gather->axis == 1 && !constant_of(piece, node, 1) && piece[node.inputs[0]].type.rank() == 3;
+}
+
+// What a cell walked: this one, or one in front of the stretch.
+bool is_walked(const Graph& piece, ValueId v, const Node& cell) {
+  return v == cell.outputs[0] || std::ranges::find(piece.inputs, v) != piece.inputs.end();
+}
+
+// Whether it brings the steps that count to the front, for a cell.
+bool is_order(const Graph& piece, const Node& picks) {
+  return std::ranges::any_of(piece.nodes,
+                             [&](const Node& node) { return walks(node.op) && node.inputs[0] == picks.outputs[0]; });
+}
+
+// What was picked of it, where nothing stands in its place in front of the first step that counts.
+ValueId chosen_of(const Graph& piece, const Node& where, const Node& cell) {
+  for (const std::size_t i : {1, 2})
+    if (const Node* maker = maker_of(piece, where.inputs[i]);
+        maker && picks_steps(piece, *maker) && is_walked(piece, maker->inputs[0], cell) && !is_order(piece, *maker))
+      return where.inputs[i];
+  return {};
+}
+
+// Whoever read `to` reads `from`.
+Graph bypassed(const Graph& graph, ValueId from, ValueId to) {
+  return with_function(graph, from, to, graph, {}, from, from, {});
+}
+
+// One step nearer to what `cell` walked, as it comes. Nothing: it comes so.
+std::optional<Graph> without_a_choice(const Graph& piece, const Node& cell) {
+  for (const Node& node : piece.nodes)
+    if (std::holds_alternative<Where>(node.op))
+      if (const ValueId chosen = chosen_of(piece, node, cell)) return bypassed(piece, chosen, node.outputs[0]);
+  for (std::size_t i = 0; i < piece.nodes.size(); ++i) {
+    const Node& node = piece.nodes[i];
+    const ValueId walked = node.inputs[0];
+    if (!picks_steps(piece, node) || !is_walked(piece, walked, cell) || is_order(piece, node)) continue;
+    if (piece[node.outputs[0]].type.shape[1] == piece[walked].type.shape[1])
+      return bypassed(piece, walked, node.outputs[0]);
+    Graph last = with_op(piece, i, Slice{1, -1, {}, 1});
+    last.nodes[i].inputs.resize(1);
+    return last;
+  }
+  return std::nullopt;
+}
+
+// The piece with the steps of `cell` as they come, all of them (graph/counted_steps.h). Nothing: it walks no others.
+std::optional<Graph> counting_all(const Graph& piece, const Node& cell) {
+  const Node* order = maker_of(piece, cell.inputs[0]);
+  if (!order || !picks_steps(piece, *order)) return std::nullopt;
+  Graph all = bypassed(piece, order->inputs[0], order->outputs[0]);
+  while (auto next = without_a_choice(all, cell)) all = *std::move(next);
+  return all;
+}
+
+// What is kept where a computed truth holds, with zeros elsewhere.
+ValueId kept_by_truths(const Graph& piece, ValueId v) {
+  const Node* where = maker_of(piece, v);
+  if (!where || !std::holds_alternative<Where>(where->op) || constant_of(piece, *where, 0)) return {};
+  const Tensor* other = constant_of(piece, *where, 2);
+  if (!other || !is_floating(other->dtype())) return {};
+  const auto numbers = other->doubles();
+  return std::ranges::all_of(numbers, [](double x) { return x == 0; }) ? where->inputs[1] : ValueId{};
+}
+
+// An average over the steps that count: a sum of these by how many they are.
+struct AverageOfCounted {
+  ValueId x;
+  Reduce sum;
+};
+std::optional<AverageOfCounted> average_of_counted(const Graph& piece, const Node& node) {
+  const auto* divide = std::get_if<Binary>(&node.op);
+  if (!divide || divide->function != BinaryFunction::Divide || constant_of(piece, node, 1)) return std::nullopt;
+  const Node* maker = maker_of(piece, node.inputs[0]);
+  const auto* sum = maker ? std::get_if<Reduce>(&maker->op) : nullptr;
+  const ValueId x = sum && sum->reduction == Reduction::Sum ? kept_by_truths(piece, maker->inputs[0]) : ValueId{};
+  return x ? std::optional(AverageOfCounted{x, *sum}) : std::nullopt;
+}
+
+constexpr std::string_view mask_missing = "mask_missing", all_steps = "all steps, whatever the mask says";
+
+void guess_steps_that_count(Guesses& guesses) {
+  const Graph& a = guesses.scene.a;
+  for (const Node& node : a.nodes) {
+    if (walks(node.op))
+      if (auto all = counting_all(a, node)) guesses.add(mask_missing, node, std::string(all_steps), *std::move(all));
+    if (const ValueId kept = node.outputs.size() == 1 ? kept_by_truths(a, node.outputs[0]) : ValueId{})
+      guesses.add(mask_missing, node, std::string(all_steps), bypassed(a, kept, node.outputs[0]));
+    if (const auto average = average_of_counted(a, node)) {
+      const Reduce mean{Reduction::Mean, average->sum.axes, average->sum.keeps_axes};
+      Graph changed = a;
+      Node& now = changed.nodes[static_cast<std::size_t>(&node - a.nodes.data())];
+      now.op = mean;
+      now.inputs = {average->x};
+      guesses.add(mask_missing, node, std::string(all_steps), std::move(changed));
+    }
+  }
+}
+
 }  // namespace
 
 void guess_mask(Guesses& guesses) {
   const Scene& scene = guesses.scene;
+  guess_steps_that_count(guesses);
   for (const Masked& own : masks_in(scene.a))
     for (const Masked& theirs : masks_in(scene.b)) {
       if (own.nodes.empty() && theirs.nodes.empty()) continue;

@@ -9,11 +9,11 @@
 
 namespace convoy::diagnose {
 
-namespace {
-
 const Node* maker_of(const Graph& graph, ValueId v) {
   return v && graph[v].producer ? &graph[graph[v].producer] : nullptr;
 }
+
+namespace {
 
 // The operand of a sum with one number, and that number.
 std::optional<std::pair<ValueId, double>> with_number_added(const Graph& graph, ValueId v) {

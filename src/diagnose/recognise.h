@@ -47,4 +47,6 @@ Result<Patch> recognise_averages(const Graph& graph, const Target& target);
 // Minus infinity in front of a maximum, zeros in front of an average: the pool's own padding.
 Result<Patch> take_in_pool_pads(const Graph& graph, const Target& target);
 
+const Node* maker_of(const Graph& graph, ValueId v);  // none: nothing computes it
+
 }  // namespace convoy::diagnose

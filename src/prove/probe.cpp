@@ -213,6 +213,48 @@ Tensor random_divisors(const Sizes& shape, Size most, std::mt19937_64& random) {
   return Tensor::of(shape, std::move(values));
 }
 
+// The numbers that the model asks its input for, on ways that leave them as they are: those that mask a step.
+std::vector<double> numbers_asked_for(const Graph& graph, ValueId input) {
+  std::vector<char> is_input(graph.values.size(), 0);
+  is_input[input.slot()] = 1;
+  std::vector<double> numbers;
+  for (const Node& node : graph.nodes) {
+    const auto reads_input = [&](std::size_t i) { return node.inputs[i] && is_input[node.inputs[i].slot()]; };
+    const auto contents = traits_of(node.op).contents;
+    const bool keeps =
+        contents == Contents::Moved || contents == Contents::Kept || std::holds_alternative<Cast>(node.op);
+    if (keeps && !node.inputs.empty() && reads_input(0))
+      for (const ValueId v : node.outputs) is_input[v.slot()] = 1;
+    const auto* binary = std::get_if<Binary>(&node.op);
+    if (!binary || (binary->function != BinaryFunction::Equal && binary->function != BinaryFunction::NotEqual))
+      continue;
+    for (const std::size_t i : {0, 1}) {
+      const auto& asked = graph[node.inputs[1 - i]].constant;
+      if (reads_input(i) && asked && asked->count() == 1) numbers.push_back(asked->doubles()[0]);
+    }
+  }
+  return numbers;
+}
+
+// One number of four is one that the model asks for; of what has features, with all that stand beside it. One of those along
+// the last axis, or that axis, stays as it is: an average over nothing would be no number.
+Tensor with_numbers_asked_for(const Tensor& drawn, const std::vector<double>& asked, std::mt19937_64& random) {
+  const Sizes& shape = drawn.shape();
+  if (asked.empty() || shape.size() < 2 || drawn.count() == 0) return drawn;
+  const bool has_features = shape.size() > 2 && is_floating(drawn.dtype());
+  const auto width = static_cast<std::size_t>(has_features ? shape.back() : 1);
+  const auto steps = static_cast<std::size_t>(has_features ? shape[shape.size() - 2] : shape.back());
+  std::vector<double> numbers = drawn.doubles();
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < numbers.size() / width; ++i) {
+    if (i % steps == 0) kept = random() % steps;
+    if (random() % 4 != 0 || i % steps == kept) continue;
+    const double number = asked[(random() >> 8) % asked.size()];
+    std::fill_n(numbers.begin() + static_cast<std::ptrdiff_t>(i * width), width, number);
+  }
+  return Tensor::of(shape, std::vector<float>(numbers.begin(), numbers.end())).converted(drawn.dtype());
+}
+
 }  // namespace
 
 Result<std::vector<Tensor>> probing_inputs(const Graph& graph, int trial, std::uint64_t seed) {
@@ -248,6 +290,7 @@ Result<std::vector<Tensor>> probing_inputs(const Graph& graph, int trial, std::u
                        : divides   ? random_divisors(*shape, 100, random)
                                    : random_indices(*shape, -100, 100, random));
     }
+    inputs.back() = with_numbers_asked_for(inputs.back(), numbers_asked_for(*sized, v), random);
   }
   return inputs;
 }

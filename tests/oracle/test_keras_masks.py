@@ -1,6 +1,7 @@
 """Masks of an Embedding: what counts in a sequence, as Keras computes it, through every layer that looks at a mask, hands it
 on or ends it, in files where the mask is an argument of the call (functional) and where it is not (sequential)."""
 import importlib.util
+import json
 
 import numpy as np
 import pytest
@@ -37,11 +38,11 @@ def chains(layers):
     }
 
 
-def built(keras, name: str, way: str):
+def built(keras, name: str, way: str, steps: int | None = STEPS, masks: bool = True):
     rng = np.random.default_rng(len(name) * 3 + len(way))
     chain = chains(keras.layers)[name]
-    ids = keras.Input((STEPS,), dtype="int32", name="ids")
-    first = keras.layers.Embedding(WORDS, 4, mask_zero=True)
+    ids = keras.Input((steps,), dtype="int32", name="ids")
+    first = keras.layers.Embedding(WORDS, 4, mask_zero=masks)
     if way == "sequential":
         model = keras.Sequential([ids, first, *chain])
     else:
@@ -53,6 +54,17 @@ def built(keras, name: str, way: str):
         low = 0.5 if "variance" in weight.path else -1
         weight.assign(rng.uniform(low, 1.5, size=weight.shape).astype(np.float32))
     return model
+
+
+def in_tflite(path, ids):
+    import tensorflow as tf
+
+    interpreter = tf.lite.Interpreter(str(path))
+    interpreter.resize_tensor_input(interpreter.get_input_details()[0]["index"], ids.shape)
+    interpreter.allocate_tensors()
+    interpreter.set_tensor(interpreter.get_input_details()[0]["index"], ids)
+    interpreter.invoke()
+    return interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
 
 
 NAMES = ["average", "average_kept", "maximum", "windows", "convolution", "norm", "unit_norm", "dense", "flat", "turned",
@@ -76,6 +88,9 @@ def test_a_mask_counts_as_in_keras(name, way, tmp_path):
     got = np.load(tmp_path / "y.npz")
     assert_close([got[k] for k in got.files], want, 2e-5, "run")
     convoy("port", tmp_path / "m.keras", "-o", tmp_path / "m.onnx")  # with its proof
+    if way == "functional" and name in OF_ANY_LENGTH:
+        convoy("port", tmp_path / "m.keras", "-o", tmp_path / "m.tflite")
+        assert_close([in_tflite(tmp_path / "m.tflite", IDS)], want, 2e-5, "tflite")
     import onnxruntime
 
     session = onnxruntime.InferenceSession(tmp_path / "m.onnx", providers=["CPUExecutionProvider"])
@@ -87,6 +102,51 @@ def test_a_mask_counts_as_in_keras(name, way, tmp_path):
     for port in (keras.saving.load_model(tmp_path / "again.keras"), imported(tmp_path / "written.py").load()):
         again = port(IDS)
         assert_close([np.asarray(y) for y in (again if isinstance(again, (list, tuple)) else [again])], want, 2e-5, "keras")
+
+
+# No step of one sequence counts.
+LONGER = np.array([[3, 0, 2, 5, 3, 0, 4, 1, 0], [0, 0, 0, 0, 0, 0, 0, 0, 0], [0, 0, 1, 2, 0, 3, 0, 1, 2]], np.int32)
+OF_ANY_LENGTH = ["average", "dense", "lstm", "lstm_twice", "lstm_back", "lstm_zeros", "gru", "gru_before", "simple",
+                 "both_ways", "both_ways_all"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OF_ANY_LENGTH)
+def test_a_mask_counts_in_sequences_of_every_length(name, tmp_path):
+    import keras
+    import onnxruntime
+    import torch
+
+    model = built(keras, name, "functional", None)
+    model.save(tmp_path / "m.keras")
+    for target in ("m.onnx", "m.py", "again.keras"):
+        words = ["--to", "torch"] if target == "m.py" else []
+        convoy("port", tmp_path / "m.keras", "-o", tmp_path / target, *words)
+    session = onnxruntime.InferenceSession(tmp_path / "m.onnx", providers=["CPUExecutionProvider"])
+    net, again = imported(tmp_path / "m.py").load(), keras.saving.load_model(tmp_path / "again.keras")
+    for ids in (IDS, LONGER, LONGER[:2, :1]):
+        if name == "average" or name == "dense" or name == "both_ways_all" or name == "gru":
+            ids = ids[[0, 2]] if len(ids) > 2 else ids[:1]  # an average of nothing is no number
+        want = np.asarray(model(ids))
+        assert_close(session.run(None, {session.get_inputs()[0].name: ids}), [want], 2e-5, "onnx")
+        with torch.no_grad():
+            assert_close([net(torch.from_numpy(ids)).numpy()], [want], 2e-5, "torch")
+        assert_close([np.asarray(again(ids))], [want], 2e-5, "keras")
+
+
+@pytest.mark.parametrize("name", ["lstm", "lstm_twice", "lstm_back", "lstm_zeros", "gru", "gru_before", "simple", "both_ways", "average",
+                                  "average_kept", "dense"])
+def test_diff_names_a_mask_that_is_lost(name, tmp_path):
+    import keras
+
+    model, other = built(keras, name, "functional"), built(keras, name, "functional", masks=False)
+    other.set_weights(model.get_weights())
+    model.save(tmp_path / "m.keras")
+    other.save(tmp_path / "other.keras")
+    convoy("port", tmp_path / "m.keras", "--to", "torch", "-o", tmp_path / "m.py")
+    convoy("diff", tmp_path / "m.keras", f"{tmp_path / 'm.py'}:M", "--weights-b", tmp_path / "m.safetensors", "--shape", f"2,{STEPS}:int32")
+    done = json.loads(convoy("diff", tmp_path / "m.keras", tmp_path / "other.keras", "--json", code=1).stdout)
+    assert {row["cause"] for row in done["differences"]} == {"mask_missing"}, done["differences"]
+    assert done["outputs_largest"] > 1e-3, "the whole shows it, too"
 
 
 def imported(file):

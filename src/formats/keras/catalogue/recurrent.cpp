@@ -4,6 +4,7 @@
 #include "formats/keras/initial.h"
 #include "formats/keras/operation.h"
 #include "formats/keras/weights.h"
+#include "graph/counted_steps.h"
 
 #include <algorithm>
 #include <array>
@@ -110,10 +111,53 @@ Values results_of(Call& call, const Common& common, const Values& made) {
   return all;
 }
 
-// A step at a time: where the mask says that one does not count, the states stay and the output is the one before.
+// Where the mask says that a step does not count, the states stay and the output is the one before, zeros in front of all.
 // Source: keras/src/backend/tensorflow/rnn.py.
 template <class Cell>
-Values masked_walk(Call& call, const Common& common, Cell op, Values inputs, const Values& states, ValueId mask) {
+Values counted_walk(Call& call, const Common& common, Cell op, Values inputs, const Values& states, ValueId mask) {
+  const auto add = [&](Op made, Values read) { return call.add(std::move(made), std::move(read), "counted"); };
+  const auto whole = [&](std::int64_t n) {
+    return call.literal(n == 0 ? "none" : "one", whole_tensor(DType::I64, {1, 1}, {n}));
+  };
+  if (op.backwards) {
+    op.backwards = false;
+    inputs.front() = call.add(Slice{1, {}, {}, -1}, {inputs.front()}, "turned");
+    mask = call.add(Slice{1, {}, {}, -1}, {mask}, "turned");
+  }
+  op.returns_sequence = true;
+  const Size features = call.dim(inputs.front(), 2).size().value_or(0);
+  const Shape shape{call.dim(inputs.front(), 0), call.dim(inputs.front(), 1)};
+  CountedSteps steps = counted_steps(shape, mask, add, whole);
+  inputs.front() = at_steps(inputs.front(), features, steps.order, add);
+  if (!states.empty()) {
+    inputs.resize(5);
+    inputs.insert(inputs.end(), states.begin(), states.end());
+  }
+  const ValueId walked = call.add(op, std::move(inputs), "walked");
+  const bool needs_all = common.sequence;
+  const ValueId end = call.add(Slice{1, -1, {}, 1}, {steps.last}, "counted");
+  // What stands behind a step: behind the last one that counts, or what was there before all.
+  const auto behind = [&](ValueId last, ValueId before, std::string_view step) {
+    const ValueId none = add(Binary{BinaryFunction::Less}, {last, whole(0)});
+    const ValueId taken = at_steps(walked, common.units, add(Where{}, {none, whole(0), last}), add);
+    return call.add(Where{}, {call.add(Unsqueeze{{2}}, {none}, "counted"), before, taken}, step);
+  };
+  const ValueId zero = call.literal("zero", Tensor::of(Sizes{1, 1, 1}, std::vector<float>{0}));
+  ValueId output = behind(needs_all ? steps.last : end, zero, "steps");
+  if (common.zeros) {
+    const ValueId truths = needs_all ? mask : call.add(Slice{1, -1, {}, 1}, {mask}, "counted");
+    output = call.add(Where{}, {call.add(Unsqueeze{{2}}, {truths}, "counted"), output, zero}, "steps");
+  }
+  if (!needs_all) output = call.add(Squeeze{{1}}, {output});
+  Values all{output};
+  if (!common.states) return all;
+  const ValueId before = states.empty() ? zero : call.add(Unsqueeze{{1}}, {states.front()}, "counted");
+  all.push_back(call.add(Squeeze{{1}}, {behind(end, before, "last")}, "state"));
+  return all;
+}
+
+// The same a step at a time, for a cell whose memory behind the last step is asked for.
+Values masked_walk(Call& call, const Common& common, Lstm op, Values inputs, const Values& states, ValueId mask) {
   constexpr Size most = 512;
   const ValueId x = inputs.front();
   const Dim steps = call.dim(x, 1);
@@ -123,10 +167,9 @@ Values masked_walk(Call& call, const Common& common, Cell op, Values inputs, con
                                         " steps are carried, which --size or --shape may say");
     return {};
   }
-  constexpr bool is_lstm = std::is_same_v<Cell, Lstm>;
-  if constexpr (is_lstm) op.returns_cell = true;
+  op.returns_cell = true;
   op.backwards = op.returns_sequence = false;
-  inputs.resize(is_lstm ? 7 : 6);
+  inputs.resize(7);
   const ValueId zero = call.literal("zero", Tensor::of(Sizes{1, 1}, std::vector<float>{0}));
   ValueId state = states.empty() ? zero : states[0], cell = states.size() > 1 ? states[1] : zero, output = zero;
   Values outputs;
@@ -136,7 +179,7 @@ Values masked_walk(Call& call, const Common& common, Cell op, Values inputs, con
     const bool first = i == 0 && states.empty();
     inputs[0] = call.add(Slice{1, at, at + 1, 1}, {x}, step + "/x");
     inputs[5] = first ? ValueId{} : state;
-    if (is_lstm) inputs[6] = first ? ValueId{} : cell;
+    inputs[6] = first ? ValueId{} : cell;
     const ValueId counts = call.add(Slice{1, at, at + 1, 1}, {mask}, step + "/counts");
     const Values made = call.add_all(op, inputs, step);
     if (made.empty()) return {};
@@ -144,13 +187,12 @@ Values masked_walk(Call& call, const Common& common, Cell op, Values inputs, con
     const bool shares = output == state && !common.zeros;  // the state is the output, from zeros on
     state = call.add(Where{}, {counts, made[0], state}, step + "/state");
     output = shares ? state : call.add(Where{}, {counts, made[0], before}, step + "/output");
-    if (is_lstm) cell = call.add(Where{}, {counts, made[1], cell}, step + "/cell");
+    cell = call.add(Where{}, {counts, made[1], cell}, step + "/cell");
     if (common.sequence) outputs.push_back(call.add(Unsqueeze{{1}}, {output}, step + "/one"));
   }
   if (call.failed()) return {};
   Values all{common.sequence ? outputs.size() == 1 ? outputs.front() : call.add(Concat{1}, outputs) : output};
-  if (common.states) all.push_back(state);
-  if (common.states && is_lstm) all.push_back(cell);
+  all.insert(all.end(), {state, cell});
   return all;
 }
 
@@ -160,7 +202,11 @@ Values walked(Call& call, const Common& common, const Cell& op, Values inputs) {
   const Values states = first_states(call, std::is_same_v<Cell, Lstm> ? 2 : 1);
   const auto mask = call.mask();
   if (call.failed()) return {};
-  if (mask) return masked_walk(call, common, op, std::move(inputs), states, *mask);
+  if (mask) {
+    if constexpr (std::is_same_v<Cell, Lstm>)
+      if (common.states) return masked_walk(call, common, op, std::move(inputs), states, *mask);
+    return counted_walk(call, common, op, std::move(inputs), states, *mask);
+  }
   if (!states.empty()) {
     inputs.resize(5);
     inputs.insert(inputs.end(), states.begin(), states.end());

@@ -294,7 +294,9 @@ Status write_reduce(const Reduce& op, Sink& sink) {
     return sink.last(is_any ? "REDUCE_ANY" : "REDUCE_ALL", {sink.input(), sink.numbers(op.axes)}, std::move(kept)),
            Status();
   }
-  if (sink.type().dtype != DType::F32) return sink.refused("a fold of whole numbers");
+  const DType type = sink.type().dtype;
+  const bool is_whole = (type == DType::I32 || type == DType::I64) && op.reduction != Reduction::Mean;
+  if (type != DType::F32 && !is_whole) return sink.refused("a fold of numbers of this type");
   if (op.axes.empty()) return sink.pass_on(), Status();
   Options options;
   if (op.keeps_axes) options.push_back({"keep_dims", Size{1}});

@@ -237,8 +237,37 @@ Status write_gather(const Gather& op, Sink& sink) {
   return {};
 }
 
+// Whether the places are the same for all that stand along the last axis, which is the one behind `axis`.
+bool picks_rows(const Sink& sink, Size axis) {
+  const NodeId maker = sink.graph()[sink.node().inputs[1]].producer;
+  const auto* tile = maker ? std::get_if<Tile>(&sink.graph()[maker].op) : nullptr;
+  if (!tile || tile->axis != sink.rank() - 1 || axis != sink.rank() - 2 || sink.dim(tile->axis) != Dim(tile->times) ||
+      sink.dim(tile->axis, 1) != Dim(tile->times))
+    return false;
+  for (Size i = 0; i < axis; ++i)
+    if (sink.dim(i) != sink.dim(i, 1)) return false;
+  return true;
+}
+
+// Rows of each example, by the places of one of the numbers in each row.
+Status write_rows(const GatherElements& op, Sink& sink) {
+  const auto places = places_from_begin(sink, sink.dim(op.axis));
+  if (!places) return std::unexpected(places.error());
+  TensorType type = sink.type_of(*places);
+  const auto rank = static_cast<std::size_t>(sink.rank());
+  Sizes begin(rank, 0), sizes(rank, -1);
+  sizes.back() = 1;
+  type.shape.back() = Dim(1);
+  const Place one = sink.step("SLICE", {*places, sink.numbers(begin), sink.numbers(sizes)}, type);
+  type.shape.pop_back();
+  const Place row = sink.step("SQUEEZE", {one}, type, {{"squeeze_dims", Sizes{sink.rank() - 1}}});
+  sink.last("GATHER", {sink.input(0), row}, {{"axis", op.axis}, {"batch_dims", op.axis}});
+  return {};
+}
+
 // TFLite looks up whole cells: all numbers of x in one row, by where in it each one lies.
 Status write_gather_elements(const GatherElements& op, Sink& sink) {
+  if (picks_rows(sink, op.axis)) return write_rows(op, sink);
   const auto of = sizes_of(sink.type(0).shape), to = sizes_of(sink.type(1).shape);
   const auto count = to ? checked_count(*to) : std::nullopt;
   if (!of || !count || *count > (Size{1} << 22))

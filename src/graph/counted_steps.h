@@ -1,0 +1,41 @@
+// Sequences some of whose steps do not count, walked by cells that know no mask: what counts is brought to the front, in its
+// order, walked, and what stood behind each step taken from there.
+#pragma once
+#include "graph/filled_like.h"
+
+#include <cstdint>
+#include <utility>
+
+namespace convoy {
+
+struct CountedSteps {
+  ValueId order;  // [N, T] whole numbers: the steps that count, in their order, then step 0 as often as needed
+  ValueId last;  // [N, T]: which of them is the last one up to each step; -1 where none is
+};
+
+// `counts`: a truth for each step, [N, T]. `add` as of filled_like(); `number` gives 0 or 1, whole, of shape [1, 1].
+//
+// With c[t] steps that count up to step t, the s-th of them, from 1 on, stands behind as many steps as have c[t] < s.
+template <class Add, class Number>
+CountedSteps counted_steps(const Shape& shape, ValueId counts, Add add, Number number) {
+  const auto one = [&](Op op, std::vector<ValueId> inputs) { return add(std::move(op), std::move(inputs)); };
+  const ValueId zero = number(0), ones = filled_like({1, shape[1]}, number(1), counts, add);
+  const ValueId places = one(Accumulate{Reduction::Sum, 1}, {ones});  // from 1 on
+  const ValueId up_to = one(Accumulate{Reduction::Sum, 1}, {one(Cast{DType::I64}, {counts})});
+  const ValueId whole = one(Slice{1, -1, {}, 1}, {up_to});
+  const ValueId in_front =
+      one(Binary{BinaryFunction::Less}, {one(Unsqueeze{{1}}, {up_to}), one(Unsqueeze{{2}}, {places})});
+  const ValueId found = one(Reduce{Reduction::Sum, {2}, false}, {one(Cast{DType::I64}, {in_front})});
+  return {one(Where{}, {one(Binary{BinaryFunction::LessOrEqual}, {places, whole}), found, zero}),
+          one(Binary{BinaryFunction::Subtract}, {up_to, number(1)})};
+}
+
+// x [N, T, F] at `steps` [N, S], for a known F.
+template <class Add>
+ValueId at_steps(ValueId x, Size features, ValueId steps, Add add) {
+  ValueId places = add(Op{Unsqueeze{{2}}}, std::vector<ValueId>{steps});
+  if (features != 1) places = add(Op{Tile{2, features}}, std::vector<ValueId>{places});
+  return add(Op{GatherElements{1}}, std::vector<ValueId>{x, places});
+}
+
+}  // namespace convoy
