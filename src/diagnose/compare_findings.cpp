@@ -194,8 +194,10 @@ void Comparison::report(Diagnosis& into) const {
     layer.value_a = sized_.a[match.a].name;
     layer.value_b = sized_.b[match.b].name;
     layer.permutation = match.permutation;
-    layer.shape_a = shape_text(sizes_of(sized_.a[match.a].type.shape).value_or(Sizes{}));
-    layer.shape_b = shape_text(sizes_of(sized_.b[match.b].type.shape).value_or(Sizes{}));
+    layer.sizes_a = sizes_of(sized_.a[match.a].type.shape).value_or(Sizes{});
+    layer.sizes_b = sizes_of(sized_.b[match.b].type.shape).value_or(Sizes{});
+    layer.shape_a = shape_text(layer.sizes_a);
+    layer.shape_b = shape_text(layer.sizes_b);
     if (at) layer.pads_a = pads_in(at->a.graph), layer.pads_b = pads_in(at->b.graph);
     const bool is_output = match.how == How::Output && layer.same;
     if (!is_output) into.layers.push_back(layer);

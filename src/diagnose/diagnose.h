@@ -48,6 +48,7 @@ struct Fix {
 struct Layer {
   std::string a, b;  // layers, by the names in the files
   std::string shape_a, shape_b;
+  Sizes sizes_a, sizes_b;  // the same, of the inputs that were tried first
   std::string pads_a, pads_b;  // as numbers, where the layer has windows
   double r = 0, limit = 0, largest = 0, share = 0;
   Size terms = 0;

@@ -28,6 +28,22 @@ Result<std::pair<Graph, Graph>> both_forms(const Graph& a, const Graph& b, Unsai
   return std::pair{*std::move(first), *std::move(second)};
 }
 
+// The axes of size 1 in which two shapes of the same numbers differ.
+struct UnitAxes {
+  Sizes gone, added;
+};
+std::optional<UnitAxes> unit_axes(const Sizes& from, const Sizes& to) {
+  UnitAxes axes;
+  std::size_t i = 0, j = 0;
+  while (i < from.size() || j < to.size()) {
+    if (i < from.size() && j < to.size() && from[i] == to[j]) ++i, ++j;
+    else if (j < to.size() && to[j] == 1) axes.added.push_back(static_cast<Size>(j++));
+    else if (i < from.size() && from[i] == 1) axes.gone.push_back(static_cast<Size>(i++));
+    else return std::nullopt;
+  }
+  return axes;
+}
+
 class Mender {
  public:
   Mender(const Graph& a, Graph& b, const Diagnosis& diagnosis)
@@ -36,9 +52,10 @@ class Mender {
         diagnosis_(diagnosis),
         matched_(a.values.size(), false) {
     for (std::size_t i = 0; i < std::min(a.inputs.size(), b.inputs.size()); ++i)
-      match(a.inputs[i], b[b.inputs[i]].name, {});
+      match(a.inputs[i], {b[b.inputs[i]].name, {}, {}, {}});
     for (const Layer& layer : diagnosis.layers)
-      if (const ValueId v = named(a, layer.value_a)) match(v, layer.value_b, layer.permutation);
+      if (const ValueId v = named(a, layer.value_a))
+        match(v, {layer.value_b, layer.permutation, layer.sizes_a, layer.sizes_b});
   }
 
   Status run() {
@@ -56,23 +73,38 @@ class Mender {
   struct Other {
     std::string name;  // b's value
     Sizes permutation;
+    Sizes sizes_a, sizes_b;  // of both values, at one size of the inputs; none: of the inputs themselves
   };
 
-  void match(ValueId v, const std::string& other, const Sizes& permutation) {
+  void match(ValueId v, Other other) {
     matched_[v.slot()] = true;
-    others_[v] = {other, permutation};
+    others_[v] = std::move(other);
   }
 
-  Result<ValueId> turned(Patch& patch, const Node& like, ValueId v, const Sizes& order, const Shape& wanted) const {
+  // `from_sizes`, `to_sizes`: at one size of the inputs, what `wanted` leaves free.
+  Result<ValueId> turned(Patch& patch, const Node& like, ValueId v, const Sizes& order, const Shape& wanted,
+                         Sizes from_sizes, const Sizes& to_sizes) const {
     if (!order.empty() && !is_identity(order) && static_cast<Size>(order.size()) == patch.type(v).rank()) {
       auto made = patch.one(like, Transpose{order}, {v});
       if (!made) return made;
       v = *made;
+      const Sizes before = from_sizes;
+      for (std::size_t i = 0; i < before.size() && before.size() == order.size(); ++i)
+        from_sizes[i] = before[static_cast<std::size_t>(order[i])];
     }
+    if (patch.type(v).rank() != std::ssize(wanted))
+      if (const auto axes = unit_axes(from_sizes, to_sizes)) return with_unit_axes(patch, like, v, *axes);
     const auto from = sizes_of(patch.type(v).shape), to = sizes_of(wanted);
     if (from && to && *from != *to && checked_count(*from) == checked_count(*to))
       return patch.one(like, Reshape{*to}, {v});
     return v;
+  }
+
+  static Result<ValueId> with_unit_axes(Patch& patch, const Node& like, ValueId v, const UnitAxes& axes) {
+    Result<ValueId> made = v;
+    if (!axes.gone.empty()) made = patch.one(like, Squeeze{axes.gone}, {*made});
+    if (made && !axes.added.empty()) made = patch.one(like, Unsqueeze{axes.added}, {*made});
+    return made;
   }
 
   // a's operators between b's values, in the place of b's own.
@@ -91,7 +123,8 @@ class Mender {
       const ValueId source = other == others_.end() ? ValueId{} : named(b_, other->second.name);
       if (!source) return fail(Fault::Unsupported, "reads what b has no counterpart of");
       const Sizes& order = other->second.permutation;
-      auto read = turned(patch, like, source, order.empty() ? order : inverse(order), a_[piece.from[i]].type.shape);
+      auto read = turned(patch, like, source, order.empty() ? order : inverse(order), a_[piece.from[i]].type.shape,
+                         other->second.sizes_b, other->second.sizes_a);
       if (!read) return pass(read);
       now[piece.graph.inputs[i].slot()] = *read;
     }
@@ -114,7 +147,10 @@ class Mender {
     const ValueId result = now[piece.graph.outputs[0].slot()];
     const auto count = [](const Shape& shape) { return checked_count(sizes_of(shape).value_or(Sizes{})); };
     const bool fits = count(patch.type(result).shape) == count(b_[to].type.shape);
-    auto given = turned(patch, like, result, layer.permutation, fits ? b_[to].type.shape : patch.type(result).shape);
+    const bool has_other_rank = patch.type(result).rank() != b_[to].type.rank();
+    auto given =
+        turned(patch, like, result, layer.permutation,
+               fits || has_other_rank ? b_[to].type.shape : patch.type(result).shape, layer.sizes_a, layer.sizes_b);
     if (!given) return pass(given);
     patch.replace(to, *given);
     return apply(b_, std::move(patch));
