@@ -148,7 +148,6 @@ int mend(const Diff& o, const Graph& a, const Graph& b, const diagnose::Diagnosi
 // Two calls have no files, no weights and no numbers.
 int run_calls(const Diff& o) {
   for (const auto& [is_given, option] : {std::pair{!o.inputs.empty(), "--input"},
-                                         {!o.both.shapes.empty(), "--shape"},
                                          {!o.both.roots.empty(), "--allow-root"},
                                          {!o.both.names.empty(), "--set"},
                                          {!o.both.signature.empty(), "--signature"},
@@ -160,7 +159,7 @@ int run_calls(const Diff& o) {
                                          {o.fixes, "--fix"},
                                          {!o.folder.empty(), "-o"}})
     if (is_given) return report({Fault::Usage, fmt::format("{}: two calls have no use for it", option), {}});
-  return diff_calls({o.a, o.b, o.both.size, o.kernel, o.channels, o.json, o.quiet});
+  return diff_calls({o.a, o.b, o.both.size, o.kernel, o.channels, o.both.shapes, o.json, o.quiet});
 }
 
 int run_diff(const Diff& o) {

@@ -1,9 +1,10 @@
 #include "cli/diff_calls.h"
 
+#include "cli/command.h"
 #include "cli/output.h"
 #include "cli/pad.h"
 #include "containers/python/expression.h"
-#include "diagnose/calls.h"
+#include "port/compared_calls.h"
 #include "report/calls.h"
 
 #include <nlohmann/json.hpp>
@@ -39,7 +40,18 @@ int diff_calls(const CallOptions& words) {
   if (!a) return report(a.error());
   auto b = question_of(other);
   if (!b) return report(b.error());
-  const auto found = diagnose::compare_calls(*a, *b);
+  std::optional<Shape> shape;
+  if (!words.shapes.empty()) {
+    ModelOptions one_input;
+    one_input.shapes = words.shapes;
+    const auto parsed = one_input.parsed();
+    if (!parsed) return report(parsed.error());
+    const Shape* given = parsed->shape_of("", 1);
+    if (!given || words.shapes.size() != 1)
+      return report({Fault::Usage, "--shape of two calls is that of a's input, without a name: 2,6,5,7", {}});
+    shape = *given;
+  }
+  const auto found = compare_calls(*a, *b, shape);
   if (!found) return report(found.error());
   if (words.json) print_json(calls_json(*found));
   else if (!words.quiet) print("{}", calls_text(*found));

@@ -1,12 +1,14 @@
 // convoy diff 'LAYER A' 'LAYER B': two calls from programs, held against each other.
 #pragma once
 #include <string>
+#include <vector>
 
 namespace convoy::cli {
 
 // The command line as it was typed, of the options that calls take.
 struct CallOptions {
   std::string a, b, size, kernel, channels;
+  std::vector<std::string> shapes;
   bool json = false, quiet = false;
 };
 

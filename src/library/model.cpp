@@ -10,7 +10,6 @@
 #include "base/mapped_file.h"
 #include "base/nearest.h"
 #include "base/shown.h"
-#include "diagnose/calls.h"
 #include "diagnose/diagnose.h"
 #include "explain/explanation.h"
 #include "explain/picture.h"
@@ -18,6 +17,7 @@
 #include "formats/source.h"
 #include "graph/cut.h"
 #include "library/load_options.h"
+#include "port/compared_calls.h"
 #include "port/copy_weights.h"
 #include "port/mend_model.h"
 #include "port/pair.h"
@@ -463,11 +463,9 @@ Result<CallsOutcome> diff_calls(const std::string& a, const std::string& b, cons
     const auto of_a = question_of(a, settings), of_b = question_of(b, settings);
     if (!of_a) return std::unexpected(of_a.error());
     if (!of_b) return std::unexpected(of_b.error());
-    const auto found = diagnose::compare_calls(*of_a, *of_b);
+    const auto found = compare_calls(*of_a, *of_b);
     if (!found) return std::unexpected(found.error());
-    CallsOutcome outcome{found->same(), {}, calls_text(*found), printed(calls_json(*found))};
-    for (const diagnose::CallFinding& one : found->findings) outcome.findings.push_back(one.says);
-    return outcome;
+    return CallsOutcome{found->same(), found->sentences(), calls_text(*found), printed(calls_json(*found))};
   });
 }
 

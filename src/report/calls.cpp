@@ -1,5 +1,7 @@
 #include "report/calls.h"
 
+#include "report/difference.h"
+
 #include "diagnose/cause.h"
 #include "report/table.h"
 
@@ -33,9 +35,7 @@ Json lines_json(const std::vector<explain::Line>& lines) {
   return all;
 }
 
-}  // namespace
-
-std::string calls_text(const CallsComparison& c) {
+std::string windows_text(const CallsComparison& c) {
   std::string text = fmt::format("a  {}\nb  {}\n\n", headline(c.a), headline(c.b));
   if (!c.axes.empty()) {
     const bool cuts = c.a.layer.does == explain::Does::Transpose;
@@ -54,7 +54,7 @@ std::string calls_text(const CallsComparison& c) {
   return text;
 }
 
-Json calls_json(const CallsComparison& c) {
+Json windows_json(const CallsComparison& c) {
   Json json{{"schema", 1}, {"same", c.same()}, {"axes", Json::array()}, {"findings", Json::array()}};
   for (const auto* side : {&c.a, &c.b})
     json[side == &c.a ? "a" : "b"] = {{"framework", explain::name_of(side->framework)}, {"layer", side->function}};
@@ -66,6 +66,24 @@ Json calls_json(const CallsComparison& c) {
   json["a_like_b"] = lines_json(c.a_like_b);
   if (!c.kernel.empty()) json["kernel"] = c.kernel;
   if (!c.notes.empty()) json["notes"] = c.notes;
+  return json;
+}
+
+}  // namespace
+
+std::string calls_text(const ComparedCalls& compared) {
+  if (compared.by_windows) return windows_text(*compared.by_windows);
+  const CallsByNumbers& c = *compared.by_numbers;
+  return diff_text(c.found, {c.text_a, c.format_a, c.text_b, c.format_b}) +
+         fmt::format("input      a {}, b {}\n", text_of(c.input_a), text_of(c.input_b));
+}
+
+Json calls_json(const ComparedCalls& compared) {
+  if (compared.by_windows) return windows_json(*compared.by_windows);
+  const CallsByNumbers& c = *compared.by_numbers;
+  Json json = diff_json(c.found);
+  json["input_a"] = text_of(c.input_a);
+  json["input_b"] = text_of(c.input_b);
   return json;
 }
 

@@ -1,14 +1,14 @@
 // What `convoy diff 'LAYER A' 'LAYER B'` prints: where two calls read other cells, and what to write instead.
 #pragma once
 #include "containers/json.h"
-#include "diagnose/calls.h"
+#include "port/compared_calls.h"
 
 #include <string>
 
 namespace convoy {
 
-std::string calls_text(const diagnose::CallsComparison& comparison);
+std::string calls_text(const ComparedCalls& compared);
 // Schema 1.
-Json calls_json(const diagnose::CallsComparison& comparison);
+Json calls_json(const ComparedCalls& compared);
 
 }  // namespace convoy

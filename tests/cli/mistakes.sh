@@ -94,6 +94,14 @@ says "what is no call is named" "'good.keras' is no call"
 ends 2 "a call that does not close" diff 'nn.Conv2d(3, 8, 3)' 'nn.Conv2d(3, 8, 3'
 ends 2 "an option that calls have no use for" diff 'nn.Conv2d(3, 8, 3)' 'nn.Conv2d(3, 8, 3)' --fix -o out
 says "the option is named" "--fix"
+ends 2 "a call of a name that is nearly one" diff 'nn.Conv2D(3, 8, 3)' 'Conv2D(8, 3)'
+says "the near one is offered" "did you mean nn.Conv2d?"
+ends 2 "a call of two values" diff 'torch.add(x, y)' 'nn.GELU()'
+says "both are named" "reads x and y"
+ends 2 "weights that do not fit" diff 'nn.Conv2d(3, 8, 1)' 'layers.Dense(8)'
+says "both layers are named" "'layers.Dense(8)'"
+ends 2 "a size that no input has" diff 'nn.GELU()' 'nn.ReLU()' --size 3x4x5x6
+ends 2 "a shape with a name" diff 'nn.GELU()' 'nn.ReLU()' --shape x=2,3
 ends 2 "an option that models have no use for" diff good.keras good.keras --kernel 3
 for line in "${writers[@]}"; do
   ends 4 "an output that exists" ${line//OUT/there}

@@ -467,6 +467,8 @@ ends 6 "diff reads no other folder unasked" "$convoy" diff "${two[@]}" --set wid
 ends 6 "nor a name that nobody gives" "$convoy" diff "${two[@]}" --allow-root beside -q
 ends 0 "diff takes --allow-root and --set" "$convoy" diff "${two[@]}" --allow-root beside --set width=3 --report two.json -q
 ends 0 "and a certificate of them runs again" "$convoy" diff --check two.json
+ends 1 "calls without windows that differ" "$convoy" diff 'nn.GELU()' 'layers.ReLU()' -q
+ends 0 "and some that do not" "$convoy" diff 'nn.GELU()' 'layers.Activation("gelu")' --shape 2,3 -q
 ends 2 "two calls have no names" "$convoy" diff 'nn.Conv2d(3, 8, 3)' 'nn.Conv2d(3, 8, 3)' --set width=3
 ends 0 "weights of two models take them too" "$convoy" weights "${two[@]}" --allow-root beside --set width=3
 quantised=$corpus/../tflite/mobile_int8/model.tflite
