@@ -381,4 +381,6 @@ Result<CallsComparison> compare_calls(const explain::Question& a, const explain:
   return Comparing(*std::move(whole), *std::move(second)).run();
 }
 
+bool is_known_call(const std::string& text) { return explain::is_known(text); }
+
 }  // namespace convoy::diagnose

@@ -35,4 +35,7 @@ struct CallsComparison {
 // the calls are for inputs of another number of axes.
 Result<CallsComparison> compare_calls(const explain::Question& a, const explain::Question& b);
 
+// Whether a call's name is one that compare_calls() knows, with windows or without.
+bool is_known_call(const std::string& text);
+
 }  // namespace convoy::diagnose

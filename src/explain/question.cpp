@@ -160,4 +160,9 @@ Result<Spoken> read_question(const Question& question) {
   return spoken;
 }
 
+bool is_known(const std::string& text) {
+  const auto whole = python::parse_expression(text);
+  return whole && asked_of(*whole);
+}
+
 }  // namespace convoy::explain

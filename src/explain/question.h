@@ -37,5 +37,7 @@ struct Spoken {
 // Fails: Usage, where the text is no such call, with the nearest name or argument; where an option is missing or has no
 // meaning; Unsupported, where the framework itself refuses the call.
 Result<Spoken> read_question(const Question& question);
+// Whether a call's name is one that read_question() knows, whatever becomes of its arguments.
+bool is_known(const std::string& text);
 
 }  // namespace convoy::explain

@@ -1,7 +1,6 @@
 #include "port/compared_calls.h"
 
 #include "containers/python/expression.h"
-#include "explain/names.h"
 #include "formats/source.h"
 #include "graph/graph.h"
 
@@ -176,13 +175,6 @@ Input counterpart(const Shape& shape, Words of_a) {
 
 Shape shape_of(const Sizes& sizes) { return {sizes.begin(), sizes.end()}; }
 
-// Whether it is among what `convoy pad` answers.
-bool is_known(const std::string& text) {
-  const auto call = python::parse_expression(text);
-  return call && call->kind == python::Kind::Call && call->base[0].kind == python::Kind::Name &&
-         explain::resolve(call->base[0].text, call->arguments);
-}
-
 struct CallModels {
   Graph a, b;
   Shape input_a, input_b;
@@ -271,8 +263,9 @@ Result<ComparedCalls> compare_calls(const explain::Question& a, const explain::Q
   auto found = by_numbers(a, b, shape);
   if (found) return made.by_numbers = *std::move(found), made;
   // What is wrong with windows is said better of windows, and so is a name that is nearly one of theirs.
-  const bool has_none = !of_windows || of_windows->fault == Fault::Unsupported ||
-                        (!of_windows->what.ends_with('?') && !(is_known(a.text) && is_known(b.text)));
+  const bool has_none =
+      !of_windows || of_windows->fault == Fault::Unsupported ||
+      (!of_windows->what.ends_with('?') && !(diagnose::is_known_call(a.text) && diagnose::is_known_call(b.text)));
   return std::unexpected(has_none ? std::move(found.error()) : *std::move(of_windows));
 }
 
