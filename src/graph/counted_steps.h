@@ -38,4 +38,19 @@ ValueId at_steps(ValueId x, Size features, ValueId steps, Add add) {
   return add(Op{GatherElements{1}}, std::vector<ValueId>{x, places});
 }
 
+// What stands behind the steps `last` of what was walked, [N, T, units]; `before`, [N, 1, units] or as one number, where none is.
+template <class Add, class Number>
+ValueId behind_steps(ValueId walked, Size units, ValueId last, ValueId before, Add add, Number number) {
+  const auto one = [&](Op op, std::vector<ValueId> inputs) { return add(std::move(op), std::move(inputs)); };
+  const ValueId none = one(Binary{BinaryFunction::Less}, {last, number(0)});
+  const ValueId taken = at_steps(walked, units, one(Where{}, {none, number(0), last}), add);
+  return one(Where{}, {one(Unsqueeze{{2}}, {none}), before, taken});
+}
+
+// What is kept of [N, T, units] where the steps count; zeros elsewhere.
+template <class Add>
+ValueId at_counted(ValueId x, ValueId counts, ValueId zero, Add add) {
+  return add(Op{Where{}}, std::vector<ValueId>{add(Op{Unsqueeze{{2}}}, std::vector<ValueId>{counts}), x, zero});
+}
+
 }  // namespace convoy

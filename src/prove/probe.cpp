@@ -214,10 +214,15 @@ Tensor random_divisors(const Sizes& shape, Size most, std::mt19937_64& random) {
 }
 
 // The numbers that the model asks its input for, on ways that leave them as they are: those that mask a step.
-std::vector<double> numbers_asked_for(const Graph& graph, ValueId input) {
+struct NumbersAskedFor {
+  std::vector<double> equal;
+  Size up_to = 0;  // it is held against what counts so far: a length
+};
+NumbersAskedFor numbers_asked_for(const Graph& graph, ValueId input) {
   std::vector<char> is_input(graph.values.size(), 0);
   is_input[input.slot()] = 1;
-  std::vector<double> numbers;
+  const bool is_whole = !is_floating(graph[input].type.dtype) && graph[input].type.dtype != DType::Bool;
+  NumbersAskedFor numbers;
   for (const Node& node : graph.nodes) {
     const auto reads_input = [&](std::size_t i) { return node.inputs[i] && is_input[node.inputs[i].slot()]; };
     const auto contents = traits_of(node.op).contents;
@@ -226,11 +231,13 @@ std::vector<double> numbers_asked_for(const Graph& graph, ValueId input) {
     if (keeps && !node.inputs.empty() && reads_input(0))
       for (const ValueId v : node.outputs) is_input[v.slot()] = 1;
     const auto* binary = std::get_if<Binary>(&node.op);
-    if (!binary || (binary->function != BinaryFunction::Equal && binary->function != BinaryFunction::NotEqual))
-      continue;
+    if (!binary || graph[node.outputs[0]].type.dtype != DType::Bool) continue;
+    const bool is_equality = binary->function == BinaryFunction::Equal || binary->function == BinaryFunction::NotEqual;
     for (const std::size_t i : {0, 1}) {
+      if (!reads_input(i)) continue;
       const auto& asked = graph[node.inputs[1 - i]].constant;
-      if (reads_input(i) && asked && asked->count() == 1) numbers.push_back(asked->doubles()[0]);
+      if (is_equality && asked && asked->count() == 1) numbers.equal.push_back(asked->doubles()[0]);
+      if (!is_equality && is_whole) numbers.up_to = count_behind(graph, node.inputs[1 - i]).value_or(numbers.up_to);
     }
   }
   return numbers;
@@ -238,8 +245,10 @@ std::vector<double> numbers_asked_for(const Graph& graph, ValueId input) {
 
 // One number of four is one that the model asks for; of what has features, with all that stand beside it. One of those along
 // the last axis, or that axis, stays as it is: an average over nothing would be no number.
-Tensor with_numbers_asked_for(const Tensor& drawn, const std::vector<double>& asked, std::mt19937_64& random) {
+Tensor with_numbers_asked_for(const Tensor& drawn, const NumbersAskedFor& all, std::mt19937_64& random) {
   const Sizes& shape = drawn.shape();
+  if (all.up_to > 0) return random_indices(shape, 1, all.up_to, random).converted(drawn.dtype());
+  const std::vector<double>& asked = all.equal;
   if (asked.empty() || shape.size() < 2 || drawn.count() == 0) return drawn;
   const bool has_features = shape.size() > 2 && is_floating(drawn.dtype());
   const auto width = static_cast<std::size_t>(has_features ? shape.back() : 1);

@@ -136,23 +136,20 @@ Values counted_walk(Call& call, const Common& common, Cell op, Values inputs, co
   const ValueId walked = call.add(op, std::move(inputs), "walked");
   const bool needs_all = common.sequence;
   const ValueId end = call.add(Slice{1, -1, {}, 1}, {steps.last}, "counted");
-  // What stands behind a step: behind the last one that counts, or what was there before all.
-  const auto behind = [&](ValueId last, ValueId before, std::string_view step) {
-    const ValueId none = add(Binary{BinaryFunction::Less}, {last, whole(0)});
-    const ValueId taken = at_steps(walked, common.units, add(Where{}, {none, whole(0), last}), add);
-    return call.add(Where{}, {call.add(Unsqueeze{{2}}, {none}, "counted"), before, taken}, step);
+  const auto behind = [&](ValueId last, ValueId before) {
+    return behind_steps(walked, common.units, last, before, add, whole);
   };
   const ValueId zero = call.literal("zero", Tensor::of(Sizes{1, 1, 1}, std::vector<float>{0}));
-  ValueId output = behind(needs_all ? steps.last : end, zero, "steps");
+  ValueId output = behind(needs_all ? steps.last : end, zero);
   if (common.zeros) {
     const ValueId truths = needs_all ? mask : call.add(Slice{1, -1, {}, 1}, {mask}, "counted");
-    output = call.add(Where{}, {call.add(Unsqueeze{{2}}, {truths}, "counted"), output, zero}, "steps");
+    output = at_counted(output, truths, zero, add);
   }
   if (!needs_all) output = call.add(Squeeze{{1}}, {output});
   Values all{output};
   if (!common.states) return all;
   const ValueId before = states.empty() ? zero : call.add(Unsqueeze{{1}}, {states.front()}, "counted");
-  all.push_back(call.add(Squeeze{{1}}, {behind(end, before, "last")}, "state"));
+  all.push_back(call.add(Squeeze{{1}}, {behind(end, before)}, "state"));
   return all;
 }
 

@@ -385,7 +385,10 @@ Argument ones_along(const ExpandLike& op, Size axis, Size rank, DType dtype, Sin
         key.push_back(slice_of({}, i == op.from ? std::nullopt : std::optional<Size>(1), 1));
       config.args.emplace_back(std::move(key));
     });
-  if (rank != other.rank() || axis != op.from) {
+  // Keras takes one cell of a free axis for an axis that is free.
+  bool cuts_free = false;
+  for (Size i = 0; i < other.rank(); ++i) cuts_free = cuts_free || (i != op.from && !sink.dim(i, 1).known());
+  if (rank != other.rank() || axis != op.from || cuts_free) {
     Sizes to(static_cast<std::size_t>(rank), 1);
     to[static_cast<std::size_t>(axis)] = -1;
     type.shape = Shape(static_cast<std::size_t>(rank), Dim(1));

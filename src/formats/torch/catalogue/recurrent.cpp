@@ -1,9 +1,11 @@
 // lstm, gru and rnn over whole sequences: layers on top of one another, in one or both directions. Written as nn.LSTM, nn.GRU
 // and nn.RNN over [N, T, F]; walking backwards is a flip of time in front. Cells with other functions than those know, and
 // those with peepholes, become a class of their own that walks the steps, gates in Keras's order.
+#include "base/whole_tensor.h"
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/families.h"
+#include "graph/counted_steps.h"
 #include "ops/expect.h"
 
 #include <fmt/format.h>
@@ -76,6 +78,34 @@ Walked walk(FunctionCall& call, const std::string& kind, ValueId x, const Weight
           made.size() > 1 ? call.add(Unsqueeze{{0}}, {made[1]}) : ValueId{}};
 }
 
+// The same over the first steps of each sequence, those that count; zeros stand behind the others, and no cell is known. What
+// does not count is walked behind all that does.
+Walked walk_counted(FunctionCall& call, const std::string& kind, ValueId x, const Weights& w, const First& first,
+                    bool backwards, ValueId counts) {
+  const auto add = [&](Op op, std::vector<ValueId> inputs) { return call.add(std::move(op), std::move(inputs)); };
+  const auto whole = [&](std::int64_t n) {
+    return call.make_constant(n == 0 ? "none" : "one", whole_tensor(DType::I64, {1, 1}, {n}));
+  };
+  const auto turned = [&](ValueId v) { return backwards ? call.add(Slice{1, {}, {}, -1}, {v}) : v; };
+  const Dim features = call.dim(x, 2), units = call.dim(w.projection ? w.projection : w.state, w.projection ? 0 : 1);
+  if (!features.known() || !units.known()) call.refuse(Fault::Unsupported, "a packed sequence of free features");
+  if (call.failed()) return {};
+  x = turned(x), counts = turned(counts);
+  const CountedSteps steps = counted_steps(Shape{call.dim(x, 0), call.dim(x, 1)}, counts, add, whole);
+  if (backwards) x = at_steps(x, *features, steps.order, add);
+  Op op = cell(kind, false);
+  if (auto* lstm = std::get_if<Lstm>(&op)) lstm->returns_cell = false;
+  const ValueId state = w.projection ? behind_projection(call, w.state, w.projection) : w.state;
+  const auto made = call.add_all(op, {x, w.input, state, w.input_bias, w.state_bias, first.state, first.cell});
+  if (call.failed()) return {};
+  const ValueId y = w.projection ? call.add(Linear{LinearOrder::OutIn}, {made.front(), w.projection}) : made.front();
+  const ValueId zero = call.make_constant("zero", Tensor::of(Sizes{1, 1, 1}, std::vector<float>{0}));
+  const ValueId before = first.state ? call.add(Unsqueeze{{1}}, {first.state}) : zero;
+  const ValueId last = behind_steps(y, *units, call.add(Slice{1, -1, {}, 1}, {steps.last}), before, add, whole);
+  const ValueId in_steps = backwards ? behind_steps(y, *units, steps.last, zero, add, whole) : y;
+  return {turned(at_counted(in_steps, counts, zero, add)), call.add(Transpose{{1, 0, 2}}, {last}), {}};
+}
+
 // One of the states [layers * directions, N, H] that are handed in.
 ValueId part_of(FunctionCall& call, ValueId states, std::size_t place, std::size_t count) {
   if (!states || call.is_zeros(states) || call.failed()) return {};
@@ -95,6 +125,7 @@ Results recurrent(FunctionCall& call) {
   auto handed_in = call.several("hx");  // one for gru and rnn, those of h and of c for lstm
   if (const ValueId one = call.optional("hx")) handed_in.push_back(one);
   handed_in.resize(2);
+  const ValueId counts = call.optional("counts");  // of a packed sequence, [N, T]
   const auto params = call.several("params");
   const bool biases = call.attrs.truth("has_biases", true), both = call.attrs.truth("bidirectional", false);
   const bool batch_first = call.attrs.truth("batch_first", false);
@@ -122,7 +153,8 @@ Results recurrent(FunctionCall& call) {
       if (projects) weights.projection = params[at + usual];
       const First first{part_of(call, handed_in[0], states.size(), walks),
                         part_of(call, handed_in[1], states.size(), walks)};
-      const Walked walked = walk(call, kind, x, weights, first, d == 1);
+      const Walked walked = counts ? walk_counted(call, kind, x, weights, first, d == 1, counts)
+                                   : walk(call, kind, x, weights, first, d == 1);
       if (call.failed()) return {};
       sequences.push_back(walked.sequence);
       states.push_back(walked.last);

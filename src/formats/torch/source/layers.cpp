@@ -339,8 +339,8 @@ Made run_layer(Tracer& tracer, Interpreter& in, const std::string& name, Argumen
   if (given.placed.size() < 2) return fail(Fault::Format, "nn." + name + " is called without an input");
   auto* x = given.placed[1].as<SourceTensor>();
   if (name == "Identity") return given.placed[1];
-  if (!x) return fail(Fault::Unsupported, "nn." + name + " is called on a " + python::type_name(given.placed[1]));
   if (is_recurrent(name)) return run_recurrent(tracer, in, name, *self, given);
+  if (!x) return fail(Fault::Unsupported, "nn." + name + " is called on a " + python::type_name(given.placed[1]));
   if (name == "Flatten")
     return call_function_named(tracer, in, "flatten",
                                Arguments{{given.placed[1], said(*self, "start_dim"), said(*self, "end_dim")}, {}});

@@ -84,6 +84,26 @@ std::string_view parameters_of(const std::string& name, const Arguments& given) 
   return "size...";
 }
 
+bool is_free(Tracer& tracer, SourceTensor& like) {
+  const auto shape = tracer.shape_of(like);
+  return shape && !sizes_of(*shape);
+}
+
+// zeros_like(x) and others, where a size of x comes only when the model runs.
+Made filled_like(Tracer& tracer, Interpreter& in, const std::string& name, SourceTensor& like, Arguments given) {
+  const auto value = tracer.value_of(like);
+  if (!value) return std::unexpected(value.error());
+  given.placed.erase(given.placed.begin());
+  auto named = named_arguments(in, given, name == "full_like" ? "fill_value" : "", name);
+  if (!named) return pass(named);
+  auto ready = prepared(tracer, in, *named);
+  if (!ready) return pass(ready);
+  ready->tensors["input"] = *value;
+  const auto values = tracer.call(in, *aten_named(name), ready->plain, std::move(ready->tensors));
+  if (!values) return std::unexpected(values.error());
+  return tracer.tensor(in, (*values)[0]);
+}
+
 }  // namespace
 
 Made filled(Tracer& tracer, Interpreter& in, const std::string& name, Arguments given) {
@@ -93,6 +113,8 @@ Made filled(Tracer& tracer, Interpreter& in, const std::string& name, Arguments 
   if (name.ends_with("_like")) {
     auto* like = given.placed.empty() ? nullptr : given.placed[0].as<SourceTensor>();
     if (!like) return fail(Fault::Format, name + "() of what is no tensor");
+    if (!name.starts_with("rand") && is_free(tracer, *like))
+      return filled_like(tracer, in, name, *like, std::move(given));
     const auto shape = in.attribute(given.placed[0], "shape");
     if (!shape) return shape;
     given.placed[0] = *shape;

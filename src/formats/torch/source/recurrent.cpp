@@ -5,6 +5,7 @@
 #include "base/words.h"
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
+#include "formats/torch/source/written_out.h"
 
 #include <nlohmann/json.hpp>
 
@@ -34,6 +35,16 @@ std::vector<std::string> names_of(const Instance& self) {
         if (*kind == 'w' || whole(self, "bias", 1)) names.push_back(kind + std::to_string(layer) + direction);
     }
   return names;
+}
+
+// What the class of this name makes.
+Made of_written_out(Interpreter& in, const std::string& name, ValueList placed) {
+  const auto found = written_out(in, name);
+  if (!found) return std::unexpected(found.error());
+  if (!*found) return fail(Fault::Unsupported, "torch.nn.utils.rnn of a script");
+  Arguments given;
+  given.placed = std::move(placed);
+  return in.call(**found, std::move(given));
 }
 
 }  // namespace
@@ -81,10 +92,19 @@ Made make_recurrent(Tracer& tracer, Interpreter& in, const std::string& name, In
 }
 
 Made run_recurrent(Tracer& tracer, Interpreter& in, const std::string& name, Instance& self, Arguments& given) {
-  auto* x = given.placed[1].as<SourceTensor>();
+  auto* packed = given.placed[1].as<Instance>();
+  const Value* padded = packed ? packed->attributes.find("padded") : nullptr;
+  const Value* counts = packed ? packed->attributes.find("counts") : nullptr;
+  auto* x = (padded ? *padded : given.placed[1]).as<SourceTensor>();
+  if (!x) return fail(Fault::Unsupported, "nn." + name + " is called on a " + python::type_name(given.placed[1]));
   const auto input = tracer.value_of(*x, Shape{Dim::unknown(), Dim::unknown(), Dim(whole(self, "input_size", 1))});
   if (!input) return std::unexpected(input.error());
   TensorArguments tensors{{"input", *input}};
+  if (auto* counted = counts ? counts->as<SourceTensor>() : nullptr) {
+    const auto value = tracer.value_of(*counted);
+    if (!value) return std::unexpected(value.error());
+    tensors["counts"] = *value;
+  }
   std::size_t number = 0;
   for (const std::string& weight : names_of(self)) {
     const Value* said = self.attributes.find(weight);
@@ -119,10 +139,16 @@ Made run_recurrent(Tracer& tracer, Interpreter& in, const std::string& name, Ins
                        {"has_biases", whole(self, "bias", 1) != 0},
                        {"num_layers", whole(self, "num_layers", 1)},
                        {"bidirectional", whole(self, "bidirectional", 0) != 0},
-                       {"batch_first", whole(self, "batch_first", 0) != 0}};
-  const auto values = tracer.call(in, *row, arguments, std::move(tensors), name == "LSTM" ? 3 : 2);
+                       {"batch_first", counts || whole(self, "batch_first", 0) != 0}};
+  const auto values = tracer.call(in, *row, arguments, std::move(tensors), name == "LSTM" && !counts ? 3 : 2);
   if (!values) return std::unexpected(values.error());
   Value last = tracer.tensor(in, (*values)[1]);
+  if (counts) {
+    const auto made = of_written_out(in, "PackedSequence", {tracer.tensor(in, (*values)[0]), *counts});
+    if (!made || name != "LSTM") return made ? Made(in.tuple({*made, last})) : made;
+    const auto cell = of_written_out(in, "CellOfPackedSequence", {});
+    return cell ? Made(in.tuple({*made, in.tuple({last, *cell})})) : cell;
+  }
   if (name == "LSTM") last = in.tuple({last, tracer.tensor(in, (*values)[2])});
   return in.tuple({tracer.tensor(in, (*values)[0]), last});
 }

@@ -281,6 +281,13 @@ Found nn_word(Tracer& tracer, ModuleClasses& classes, Interpreter& in, const std
   return std::nullopt;
 }
 
+// torch.nn.utils.rnn.
+Found packing_word(Interpreter& in, const std::string& word) {
+  if (word != "pack_padded_sequence" && word != "pad_packed_sequence" && word != "PackedSequence") return std::nullopt;
+  auto found = written_out(in, word);
+  return found ? *std::move(found) : Found();
+}
+
 // torch.nn.utils. Norms and directions become plain weights when a file is bound; at the start they are the plain weights.
 Found nn_utils_word(Tracer& tracer, Interpreter& in, const std::string& word) {
   if (word == "weight_norm")
@@ -290,7 +297,7 @@ Found nn_utils_word(Tracer& tracer, Interpreter& in, const std::string& word) {
   if (word == "remove_spectral_norm") return in.native(word, unchanged);
   if (word == "spectral_norm")
     return in.native(word, [&tracer](Interpreter& with, Arguments& given) { return spectral(tracer, with, given); });
-  if (word == "parametrizations" || word == "parametrize") return inner(in, "torch.nn.utils." + word);
+  if (word == "parametrizations" || word == "parametrize" || word == "rnn") return inner(in, "torch.nn.utils." + word);
   return repeated_word(in, word);  // torch.nn.modules.utils, by way of torch.nn.modules
 }
 
@@ -318,6 +325,7 @@ Found word_of(Tracer& tracer, ModuleClasses& classes, Interpreter& in, const std
     return found ? found : function_named(tracer, in, word);
   }
   if (name == "torch.nn.init") return initialiser(tracer, in, word);
+  if (name == "torch.nn.utils.rnn") return packing_word(in, word);
   if (name.starts_with("torch.nn.utils")) return nn_utils_word(tracer, in, word);
   if (name == "torch.nn" || name.starts_with("torch.nn.modules") || name == "torch.nn.parameter")
     return nn_word(tracer, classes, in, word);
@@ -346,7 +354,7 @@ Found word_of(Tracer& tracer, ModuleClasses& classes, Interpreter& in, const std
 
 // Modules that are one word here; those of torch.nn.modules and torch.nn.utils have further names below them.
 bool is_known(const std::string& name) {
-  constexpr std::array<std::string_view, 19> known{"torch",
+  constexpr std::array<std::string_view, 20> known{"torch",
                                                    "torch.linalg",
                                                    "torch.special",
                                                    "torch.nn",
@@ -363,6 +371,7 @@ bool is_known(const std::string& name) {
                                                    "torch.fx",
                                                    "torch._C",
                                                    "torch.nn.utils.parametrize",
+                                                   "torch.nn.utils.rnn",
                                                    "torch.nn.utils.parametrizations",
                                                    "torch.nn.utils.weight_norm"};
   return std::ranges::find(known, name) != known.end() || name.starts_with("torch.nn.modules.");

@@ -221,6 +221,28 @@ class GRUCell(Cell):
         n = torch.tanh(xn + torch.sigmoid(xr + hr) * hn)
         return (1 - z) * n + z * before
 
+class PackedSequence:
+    def __init__(self, padded, counts):
+        self.padded, self.counts = padded, counts
+
+class CellOfPackedSequence:
+    pass
+
+def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True):
+    padded = input if batch_first else input.transpose(0, 1)
+    lengths = torch.tensor(lengths) if isinstance(lengths, (list, tuple)) else lengths
+    steps = torch.ones_like(padded[:, :, 0]).long().cumsum(1)
+    return PackedSequence(padded, steps <= lengths.unsqueeze(1))
+
+def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_length=None):
+    if total_length is None or total_length != sequence.padded.shape[1]:
+        raise NotImplementedError("pad_packed_sequence() gives as many steps as the longest sequence of a batch has; "
+                                  "it is carried where total_length= says as many as the input has")
+    padded = sequence.padded
+    if padding_value != 0:
+        padded = torch.where(sequence.counts.unsqueeze(2), padded, padding_value)
+    return padded if batch_first else padded.transpose(0, 1), sequence.counts.long().sum(1)
+
 class SyncBatchNorm(nn.BatchNorm2d):
     pass
 
