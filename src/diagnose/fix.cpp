@@ -149,6 +149,13 @@ Fix of_input_order(std::string_view says) {
   return {put_back, put_back};
 }
 
+// Whether the layer computes in several steps, of which one is lacking: the line of another would mend nothing.
+bool computes_in_steps(const Graph& form, const std::string& layer) {
+  return std::ranges::count_if(form.nodes, [&](const Node& node) {
+           return node.layer == layer && traits_of(node.op).contents == Contents::Computed;
+         }) > 1;
+}
+
 bool is_empty(const Fix& fix) { return fix.torch.empty() && fix.keras.empty(); }
 
 }  // namespace
@@ -166,6 +173,7 @@ Fix fix_of(const Graph& as_read, const Graph& form, const Finding& finding) {
   if (about_windows(cause))
     if (auto fix = of_windows(is_padded_in_front(as_read, layer) ? form : as_read, layer); fix && !is_empty(*fix))
       return *std::move(fix);
+  if (cause == "layer_missing" && computes_in_steps(form, layer)) return fix_of_cause(cause);
   for (const Node& node : form.nodes) {
     if (node.layer != layer || node.inputs.empty() || !concerns(cause, node.op)) continue;
     if (Fix fix = of_operator(as_read, form, node, cause); !is_empty(fix)) return fix;
