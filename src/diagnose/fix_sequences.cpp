@@ -31,6 +31,9 @@ std::vector<const Node*> cells_of(const Graph& form, const std::string& layer) {
 
 Fix of_sequence_end(const Graph& form, const std::string& layer, std::string_view says) {
   const auto cells = cells_of(form, layer);
+  if (cells.size() != 1 && says == "the steps in reverse order")
+    return {"backward = backward.flip(1)  # in the order of time, before both directions are put side by side",
+            "backward = backward[:, ::-1]  # in the order of time, before both directions are put side by side"};
   if (cells.size() != 1)
     return {"y = torch.cat([y[:, -1, :units], y[:, 0, units:]], 1)  # the backward half ends at position 0",
             "return_sequences=False, which takes each direction's own end"};

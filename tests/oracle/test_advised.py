@@ -247,6 +247,43 @@ def test_the_advised_line_of_the_other_end_gives_the_end(tmp_path):
     torch.testing.assert_close(b.dense(there["y"] if there["y"].ndim == 2 else there["y"][:, 0]), want)
 
 
+class Halves(nn.Module):
+    """Both directions, each a cell of its own; what walks back is turned round again, or left as it was walked."""
+
+    def __init__(self, turned):
+        super().__init__()
+        self.there, self.back = nn.LSTM(5, 6, batch_first=True), nn.LSTM(5, 6, batch_first=True)
+        self.dense, self.turned = nn.Linear(12, 3), turned
+
+    def forward(self, x, line=None):
+        names = {"backward": self.back(x.flip(1))[0]}
+        if line or self.turned:
+            exec(line or "backward = backward.flip(1)", names)  # noqa: S102  convoy's own words
+        return self.dense(torch.cat([self.there(x)[0], names["backward"]], -1))
+
+
+def test_the_advised_line_of_the_half_that_walks_back_turns_it_round(tmp_path):
+    keras = pytest.importorskip("keras")
+    x = torch.randn((2, 9, 5), generator=torch.Generator().manual_seed(1))
+    b = Halves(turned=False).eval()
+    cell = keras.layers.Bidirectional(keras.layers.LSTM(6, return_sequences=True))
+    model = keras.Sequential([keras.Input((9, 5)), cell, keras.layers.Dense(3)])
+    state = {name: tensor.numpy() for name, tensor in b.state_dict().items()}
+    weights = []
+    for half in ("there", "back"):
+        weights += [state[f"{half}.weight_ih_l0"].T, state[f"{half}.weight_hh_l0"].T,
+                    state[f"{half}.bias_ih_l0"] + state[f"{half}.bias_hh_l0"]]  # fmt: skip
+    model.set_weights([*weights, state["dense.weight"].T, state["dense.bias"]])
+    model.save(tmp_path / "a.keras")
+    exported(b, x, tmp_path / "b.pt2")
+    done = subprocess.run([CONVOY, "diff", tmp_path / "a.keras", tmp_path / "b.pt2", "--json"], capture_output=True, text=True)
+    [found] = json.loads(done.stdout)["differences"]
+    assert found["cause"] == "sequence_end"
+    with torch.no_grad():
+        mended = b(x, found["fix"]["torch"].split("  #")[0])
+    torch.testing.assert_close(mended, torch.from_numpy(model(x.numpy()).numpy()), rtol=1e-5, atol=1e-6)
+
+
 NORMS = [
     pytest.param(nn.LayerNorm(7, eps=1e-3), nn.LayerNorm(7), (2, 5, 7), id="the epsilon of a layer norm"),
     pytest.param(nn.LayerNorm([5, 7], eps=1e-3), nn.LayerNorm([5, 7]), (2, 5, 7), id="of one over two axes"),
