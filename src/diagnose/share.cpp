@@ -127,6 +127,25 @@ std::optional<Tensor> turned_kernel(const Tensor& ours, const Sizes& shape) {
   return ours.permuted(Sizes{0, 1, 3, 2});
 }
 
+// Whether it is a program, whose weights are said elsewhere.
+bool is_program(const Graph& graph) { return graph.source_format.ends_with(" source"); }
+
+// Whether a program says these numbers itself: no file of weights will hold others. `numbered`: the same form of the model
+// whose weights are numbered; may be missing.
+bool says_numbers(const Graph& graph, const Node& node, std::size_t input, const Graph* numbered, const Numbering* of) {
+  const Value& value = graph[node.inputs[input]];
+  if (!is_program(graph) || value.trainable || std::holds_alternative<BatchNorm>(node.op)) return false;
+  if (value.literal) return true;
+  if (numbered && numbered->nodes.size() == graph.nodes.size()) {
+    const Node& twin = numbered->nodes[static_cast<std::size_t>(&node - graph.nodes.data())];
+    const ValueId v = input < twin.inputs.size() ? twin.inputs[input] : ValueId{};
+    const auto& places = v ? (*numbered)[v].constant : std::optional<Tensor>();
+    if (places && places->dtype() == DType::F32 && places->count() > 0)
+      if (const auto place = of->place(places->floats()[0])) return of->graph()[of->cell(*place).weight].literal;
+  }
+  return traits_of(node.op).learnt != Learnt::Weights;
+}
+
 }  // namespace
 
 std::optional<Places> places_of(const Graph& a, const Graph& b, int trial, std::uint64_t seed,
@@ -149,6 +168,9 @@ int share_weights(Sized& at, const Alignment& alignment, const std::optional<Pla
       const auto& ours = at.a[a.inputs[i]].constant;
       auto& theirs = at.b[b.inputs[i]].constant;
       if (!ours || !theirs || ours->dtype() != theirs->dtype()) continue;
+      if (says_numbers(at.a, a, i, places ? &places->at.a : nullptr, places ? &places->a : nullptr) ||
+          says_numbers(at.b, b, i, places ? &places->at.b : nullptr, places ? &places->b : nullptr))
+        continue;
       if (ours->shape() != theirs->shape()) {
         if (auto turned = turned_kernel(*ours, theirs->shape())) theirs = *std::move(turned), ++shared;
         continue;

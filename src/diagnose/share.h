@@ -17,7 +17,8 @@ struct Places {
 std::optional<Places> places_of(const Graph& a, const Graph& b, int trial, std::uint64_t seed,
                                 const std::vector<Tensor>& given);
 
-// Gives b the numbers of a where layers stand for each other and the shapes fit; returns how many tensors. Features keep the
+// Gives b the numbers of a where layers stand for each other and the shapes fit, and no program says them itself; returns how
+// many tensors. Features keep the
 // order that they have in the files, which is how weights are loaded from one framework into the other: transposed, and no
 // more. Weights that begin as one number (offsets 0, scales 1) become many first, in both models: a layer that does nothing
 // would hide itself and what stands around it.

@@ -260,3 +260,85 @@ def test_masks_through_every_layer(library, name, end, tmp_path):
         assert_close(got, want)
         if all(masked):
             convoy("port", file, "-o", tmp_path / "m.py", "-f")
+
+
+OWN = """import keras
+from keras import layers, ops
+
+
+class ByInstance(layers.Layer):
+    def __init__(self, **more):
+        super().__init__(**more)
+        self.supports_masking = True
+
+    def call(self, x):
+        return x * 2.0
+
+
+class ByClass(layers.Layer):
+    supports_masking = True
+
+    def call(self, x):
+        return x * 2.0
+
+
+class Hands(layers.Layer):
+    def call(self, x):
+        return x * 2.0
+
+    def compute_mask(self, x, mask=None):
+        return mask
+
+
+class Ends(ByClass):
+    def compute_mask(self, x, mask=None):
+        return None
+
+
+class Plain(layers.Layer):
+    def call(self, x):
+        return x * 2.0
+
+
+class Walks(layers.Layer):
+    def __init__(self, **more):
+        super().__init__(**more)
+        self.walk = layers.LSTM(4, return_sequences=True)
+
+    def call(self, x):
+        return self.walk(x)
+
+
+class Reads(layers.Layer):
+    def call(self, x, mask=None):
+        return x if mask is None else x * ops.cast(mask, "float32")[:, :, None]
+
+
+def made(layer):
+    ids = keras.Input((None,), dtype="int32")
+    return keras.Model(ids, layers.LSTM(5)(layer(layers.Embedding(6, 4, mask_zero=True)(ids))))
+
+
+by_instance, by_class, hands, ends, plain, walks, reads = (
+    made(layer()) for layer in (ByInstance, ByClass, Hands, Ends, Plain, Walks, Reads))
+activation, dense = made(layers.Activation(lambda t: ops.relu(t))), made(layers.Dense(4, activation=lambda t: ops.relu(t)))
+"""
+OWN_LAYERS = ["by_instance", "by_class", "hands", "ends", "plain", "walks", "activation", "dense"]
+
+
+@pytest.mark.parametrize("name", OWN_LAYERS)
+def test_a_mask_goes_through_a_layer_of_the_programs_own_as_in_keras(name, tmp_path):
+    import onnxruntime
+
+    (tmp_path / "own.py").write_text(OWN)
+    model = getattr(imported(tmp_path / "own.py"), name)
+    model.save_weights(tmp_path / "own.weights.h5")
+    convoy("port", f"{tmp_path / 'own.py'}:{name}", "--weights", tmp_path / "own.weights.h5", "-o", tmp_path / "own.onnx")
+    session = onnxruntime.InferenceSession(tmp_path / "own.onnx", providers=["CPUExecutionProvider"])
+    got = session.run(None, {session.get_inputs()[0].name: IDS})
+    assert_close(got, [np.asarray(model(IDS))], 2e-5, "onnx")
+
+
+def test_a_layer_of_the_programs_own_that_reads_the_mask_is_refused(tmp_path):
+    (tmp_path / "own.py").write_text(OWN)
+    assert "takes the mask" in convoy("port", f"{tmp_path / 'own.py'}:reads", "-o", tmp_path / "own.onnx", code=6).stderr

@@ -42,6 +42,7 @@ Result<Values> call_layer(Builder& builder, const Layer& layer, const LayerCall*
     if (!known) return pass(known);
     return Values{**known};
   }
+  if (layer.class_name == source_mask) return mask_behind(builder, layer, inputs);
   const CatalogueRow* row = row_of(layer);
   if (!row) return fail(Fault::Unsupported, refusal_of(layer));
   const bool operation = is_operation(layer);

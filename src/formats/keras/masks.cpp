@@ -155,6 +155,23 @@ Status follow_masks(Call& call, const Values& in, const Values& out) {
   return {};
 }
 
+Result<Values> mask_behind(Builder& builder, const Layer& layer, const Values& inputs) {
+  if (inputs.size() != 2) return fail(Fault::Format, "a mask behind a layer is of two values");
+  const auto known = builder.masks.find(inputs[1].index);
+  if (known == builder.masks.end()) return Values{inputs[0]};
+  const Json* said = said_in(layer.config, "how");
+  const std::string how = said && said->is_string() ? said->get<std::string>() : mask_is_unknown;
+  if (how == mask_is_read)
+    return fail(Fault::Unsupported,
+                "call() of a layer of the program's own takes the mask of its input (mask_zero, Masking), "
+                "which this version does not hand to it");
+  if (inputs[0] != inputs[1])
+    builder.masks.insert_or_assign(inputs[0].index, how == mask_is_kept ? Mask{known->second.ids, known->second.truths,
+                                                                               false, known->second.unknown}
+                                                                        : Mask{{}, {}, false, true});
+  return Values{inputs[0]};
+}
+
 NamedMask::NamedMask(Builder& builder, const LayerCall* call, Values& inputs) : builder_(builder) {
   const Json* argument = call && !inputs.empty() ? said_in(&call->kwargs, "mask") : nullptr;
   if (!argument || !argument->is_object() || !argument->contains("$tensor")) return;

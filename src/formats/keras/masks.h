@@ -11,6 +11,14 @@ Status follow_masks(Call& call, const Values& in, const Values& out);
 // Whether Keras marks which steps of the value count.
 bool is_masked(Call& call, ValueId value);
 
+// Behind call() of a program's own layer, of [a result, what the layer is called on]: what becomes of the mask of the latter,
+// by "how" in the config. Its result is the first, as it is.
+constexpr const char* source_mask = "$mask";
+constexpr const char* mask_is_kept = "kept";
+constexpr const char* mask_is_unknown = "unknown";
+constexpr const char* mask_is_read = "read";  // by call() itself, which was followed without one
+Result<Values> mask_behind(Builder& builder, const Layer& layer, const Values& inputs);
+
 // A mask that the call names itself counts for this call alone. Takes it from the inputs.
 class NamedMask {
  public:

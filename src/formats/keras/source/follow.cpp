@@ -1,4 +1,5 @@
 // Layers and models of the program's own: their call() is followed, their build() runs once, and add_weight makes weights.
+#include "formats/keras/masks.h"
 #include "formats/keras/source/library.h"
 #include "formats/keras/source_values.h"
 
@@ -64,15 +65,55 @@ bool takes(const Value& function, std::string_view parameter) {
 }  // namespace
 
 // What a layer calls inside belongs to the outermost one: to a file of Keras that is the layer.
-Made SourceLibrary::follow(Interpreter& in, SourceLayer* state, Value function, Arguments given) {
+Made SourceLibrary::follow(Interpreter& in, SourceLayer* state, Value function, Arguments given, const char* mask) {
   if (!state) return in.call(function, std::move(given));
   auto& read = state->followed.emplace_back();
   for (const Value& one : given.placed) tensors_in(one, read, 0);
   for (const auto& [word, one] : given.named) tensors_in(one, read, 0);
   within_.emplace_back(state, state->followed.size() - 1);
   auto made = in.call(function, std::move(given));
+  auto* const first =
+      state->followed[within_.back().second].empty() ? nullptr : state->followed[within_.back().second][0];
+  if (made && mask && first) made = with_mask(in, *made, Value::of(first), mask);
   within_.pop_back();
   return made;
+}
+
+Made SourceLibrary::with_mask(Interpreter& in, Value made, Value read, const char* how) {
+  if (auto* all = made.as<python::Sequence>()) {
+    for (Value& one : all->items) {
+      auto each = with_mask(in, one, read, how == std::string_view(mask_is_kept) ? mask_is_unknown : how);
+      if (!each) return each;
+      one = *each;
+    }
+    return made;
+  }
+  if (!made.as<SourceTensor>() || !read.as<SourceTensor>()) return made;
+  auto* layer = in.make<SourceLayer>();
+  layer->class_name = source_mask;
+  layer->name = fresh_name("mask");
+  layer->config = {{"how", how}};
+  Arguments given{{in.list({made, read})}, {}};
+  return call(in, *layer, given);
+}
+
+const char* SourceLibrary::mask_of_own(Interpreter& in, const Value& self, const Value& call, const Arguments& given) {
+  auto* instance = self.as<Instance>();
+  const bool is_given =
+      given.placed.size() > 2 || std::ranges::any_of(given.named, [](const auto& one) { return one.first == "mask"; });
+  if (takes(call, "mask") && !is_given) return mask_is_read;
+  const Value* computes = instance->type->find("compute_mask");
+  if (computes && computes->as<python::Function>()) {
+    const Value asked = in.text("mask");
+    const Value read = given.placed.size() > 1 ? given.placed[1] : Value();
+    const auto found = in.call(*computes, ValueList{self, read, asked});
+    if (!found) return mask_is_unknown;
+    return found->is_none() ? nullptr : found->as<python::Text>() ? mask_is_kept : mask_is_unknown;
+  }
+  const Value* supports = instance->attributes.find("supports_masking");
+  if (!supports) supports = instance->type->find("supports_masking");
+  const auto is_so = supports ? in.truth(*supports) : Result<bool>(false);
+  return is_so && !*is_so ? nullptr : mask_is_kept;
 }
 
 std::vector<SourceLayer*> SourceLibrary::branches_of(const SourceLayer& layer) const {
@@ -135,7 +176,8 @@ Made SourceLibrary::called(Interpreter& in, Arguments& given) {
     while (given.take("training")) {}
     // At rest; a parameter without a default is given it, too.
     if (takes(*own, "training") && given.placed.size() <= 2) given.named.emplace_back("training", Value::of(false));
-    return follow(in, state, *own, std::move(given));
+    const char* mask = state ? mask_of_own(in, self, *own, given) : nullptr;
+    return follow(in, state, *own, std::move(given), mask);
   }
   if (!state) return fail(Fault::Format, "a " + instance->type->name + " is called before its super().__init__()");
   given.placed.erase(given.placed.begin());
@@ -150,7 +192,9 @@ Made SourceLibrary::called(Interpreter& in, Arguments& given) {
   }
   const Value* activation = state->own_activation();
   auto made = call(in, *state, given);
-  return made && activation ? in.call(*activation, ValueList{*made}) : made;
+  if (!made || !activation) return made;
+  const auto activated = in.call(*activation, ValueList{*made});
+  return activated ? with_mask(in, *activated, *made, mask_is_kept) : activated;
 }
 
 // add_weight(shape, initializer, ...) of Keras 3, add_weight(name, shape, ...) of Keras 1 and 2.

@@ -82,7 +82,12 @@ class SourceLibrary : public python::Library {
   Result<std::optional<python::Value>> composed_function(python::Interpreter& in, const std::string& name);
   python::Value merge_function(python::Interpreter& in);
   Result<python::Value> follow(python::Interpreter& in, SourceLayer* state, python::Value function,
-                               python::Arguments given);
+                               python::Arguments given, const char* mask = nullptr);
+  // `made`, a result of what is called on `read`, with what becomes of the latter's mask (masks.h).
+  Result<python::Value> with_mask(python::Interpreter& in, python::Value made, python::Value read, const char* how);
+  // What a class of the program's own makes of a mask of what it reads. Null: none comes behind it.
+  const char* mask_of_own(python::Interpreter& in, const python::Value& self, const python::Value& call,
+                          const python::Arguments& given);
   void remember_captured(python::Interpreter& in, const SourceLayer& layer, const python::Value& function);
   Status check_captured(python::Interpreter& in) const;
   std::vector<SourceLayer*> branches_of(const SourceLayer& layer) const;  // of a Merge in front of a Sequential
