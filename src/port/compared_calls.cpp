@@ -130,7 +130,7 @@ struct Input {
 
 std::vector<Input> inputs_of(Size c, const Sizes& size) {
   const auto n = [&](std::size_t axis, Size otherwise) { return axis < size.size() ? size[axis] : otherwise; };
-  const Size h = n(0, 5), w = n(1, 7), d = n(2, 4);
+  const Size h = n(0, 9), w = n(1, 11), d = n(2, 10);
   std::vector<Input> all{{{2, c, h, w}, {2, h, w, c}},
                          {{2, h, c}, {2, h, c}},
                          {{2, c, h}, {2, h, c}},
@@ -141,7 +141,7 @@ std::vector<Input> inputs_of(Size c, const Sizes& size) {
   return all;
 }
 
-// With the channels that are asked for; or else with a number that a call says, or with one that blocks and groups divide.
+// With the channels that are asked for; or else with a number that blocks and groups divide, or with one that a call says.
 std::vector<Input> inputs_to_try(const AskedCall& a, const AskedCall& b, const explain::Question& question) {
   Sizes size;
   for (const Dim n : question.size)
@@ -149,7 +149,7 @@ std::vector<Input> inputs_to_try(const AskedCall& a, const AskedCall& b, const e
   if (a.looks_up || b.looks_up) return {{{2, 7}, {2, 7}}};
   Sizes channels;
   if (question.channels) channels = {*question.channels};
-  for (const Sizes& numbers : {a.numbers, b.numbers, Sizes{6, 8, 12}})
+  for (const Sizes& numbers : {Sizes{6, 8, 12}, a.numbers, b.numbers})
     if (!question.channels) channels.insert(channels.end(), numbers.begin(), numbers.end());
   std::vector<Input> all;  // an image with each number of channels, then a sequence with each
   for (const Size c : channels)
@@ -205,14 +205,6 @@ Result<CallModels> models_of(const AskedCall& a, const AskedCall& b, const expla
   return std::unexpected(*std::move(trouble));
 }
 
-// Both of one input, whose axes lie alike.
-Result<CallModels> alike_models(const AskedCall& a, const AskedCall& b, const Shape& shape) {
-  auto one = model_of(a, a.words.front(), shape), two = model_of(b, b.words.front(), shape);
-  if (!one) return pass(one);
-  if (!two) return pass(two);
-  return CallModels{*std::move(one), *std::move(two), shape, shape};
-}
-
 Result<CallsByNumbers> by_numbers(const explain::Question& a, const explain::Question& b,
                                   const std::optional<Shape>& shape) {
   const auto first = within("a", asked(a.text));
@@ -224,11 +216,6 @@ Result<CallsByNumbers> by_numbers(const explain::Question& a, const explain::Que
   diagnose::Options options;
   options.shares_weights = true;
   auto found = diagnose::diagnose(models->a, models->b, options);
-  if (!found && models->input_a != models->input_b) {  // a layer that says another axis of channels than its framework
-    auto alike = alike_models(*first, *second, models->input_a);
-    auto again = alike ? diagnose::diagnose(alike->a, alike->b, options) : pass(alike);
-    if (again) models = std::move(alike), found = std::move(again);
-  }
   if (!found) return pass(found);
   if (!found->only_a.empty() || !found->only_b.empty())
     return fail(

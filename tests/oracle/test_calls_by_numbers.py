@@ -86,9 +86,18 @@ def test_the_verdict_is_that_of_the_frameworks(a, b, cause):
         assert is_same == same, "the frameworks say otherwise"
 
 
-def test_a_layer_that_names_its_axis_of_channels_is_asked_with_channels_there():
-    same, found = compared("nn.BatchNorm2d(6, eps=1e-3)", "layers.BatchNormalization(axis=1)")
-    assert same and found["input_b"] == "[2, 6, 5, 7]"
+def test_a_layer_that_names_another_axis_of_channels_is_no_equal():
+    done = subprocess.run([CONVOY, "diff", "nn.BatchNorm2d(6, eps=1e-3)", "layers.BatchNormalization(axis=1)"], capture_output=True, text=True)
+    assert done.returncode == 2 and "channels first" in done.stderr
+
+
+FIRST_NUMBERS = [("nn.ChannelShuffle(2)", "nn.Identity()"), ("nn.Softmax(1)", "F.softmin(x, 1)"), ("nn.Softmin(1)", "layers.Softmax()"),
+                 ("torch.pow(x, 3)", "tf.pow(x, 2.)"), ("tf.multiply(x, 3.)", "tf.multiply(x, 2.)")]  # fmt: skip
+
+
+@pytest.mark.parametrize(("a", "b"), FIRST_NUMBERS)
+def test_a_number_of_the_call_is_no_number_of_channels(a, b):
+    assert not compared(a, b)[0]
 
 
 def test_the_input_is_the_one_that_is_said():
