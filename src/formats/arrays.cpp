@@ -105,8 +105,10 @@ Result<std::optional<python::Value>> ArrayLibrary::member(Interpreter& in, const
   const bool is_function = of_keras && (of_keras->as<python::Native>() || of_keras->as<python::Function>());
   if (!is_row && !is_plain && !(is_function && module != "tensorflow")) return of_keras;
   if (of_keras && !is_function) return of_keras;
-  return in.native(
-      word, [this, name, of_keras](Interpreter& with, Arguments& given) { return call(with, name, given, of_keras); });
+  const auto* native = of_keras ? of_keras->as<python::Native>() : nullptr;
+  return in.native(native ? native->name : word, [this, name, of_keras](Interpreter& with, Arguments& given) {
+    return call(with, name, given, of_keras);
+  });
 }
 
 // numpy, its functions on arrays, and numpy.random.

@@ -91,6 +91,16 @@ def test_a_layer_that_names_another_axis_of_channels_is_no_equal():
     assert done.returncode == 2 and "channels first" in done.stderr
 
 
+GELUS = [("layers.Activation(keras.ops.gelu)", False), ("layers.Activation(keras.activations.gelu)", True),
+         ("layers.Activation(tf.nn.gelu)", True), ("layers.Activation('gelu')", True), ("keras.ops.gelu(x)", False)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "is_exact"), GELUS)
+def test_the_gelu_of_ops_is_another_than_the_activation(call, is_exact):
+    assert compared(call, "F.gelu(x)")[0] == is_exact
+    assert compared(call, 'F.gelu(x, approximate="tanh")')[0] != is_exact
+
+
 FIRST_NUMBERS = [("nn.ChannelShuffle(2)", "nn.Identity()"), ("nn.Softmax(1)", "F.softmin(x, 1)"), ("nn.Softmin(1)", "layers.Softmax()"),
                  ("torch.pow(x, 3)", "tf.pow(x, 2.)"), ("tf.multiply(x, 3.)", "tf.multiply(x, 2.)")]  # fmt: skip
 

@@ -262,6 +262,27 @@ def test_masks_through_every_layer(library, name, end, tmp_path):
             convoy("port", file, "-o", tmp_path / "m.py", "-f")
 
 
+def test_masks_along_the_steps_and_in_models_inside_models(tmp_path):
+    import keras
+    import onnxruntime
+
+    layers = keras.layers
+    ids, more = keras.Input((None,), dtype="int32", name="ids"), keras.Input((None, 4), name="more")
+    x = layers.Embedding(WORDS, 4, mask_zero=True)(ids)
+    inner = keras.Input((None, 4))
+    inside = keras.Model(inner, layers.LSTM(3)(inner), name="inside")
+    model = keras.Model([ids, more], [layers.GRU(3)(layers.Concatenate(axis=1)([x, more])), inside(x)])
+    model.save(tmp_path / "m.keras")
+    for target in ("m.onnx", "again.keras"):
+        convoy("port", tmp_path / "m.keras", "-o", tmp_path / target)
+    feeds = [IDS, np.random.default_rng(3).normal(size=(3, 5, 4)).astype(np.float32)]
+    want = [np.asarray(y) for y in model(feeds)]
+    session = onnxruntime.InferenceSession(tmp_path / "m.onnx", providers=["CPUExecutionProvider"])
+    assert_close(session.run(None, dict(zip([one.name for one in session.get_inputs()], feeds, strict=True))), want, 2e-5, "onnx")
+    again = keras.saving.load_model(tmp_path / "again.keras")
+    assert_close([np.asarray(y) for y in again(feeds)], want, 2e-5, "keras")
+
+
 OWN = """import keras
 from keras import layers, ops
 

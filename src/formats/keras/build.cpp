@@ -470,13 +470,17 @@ Result<Values> run_layer(Builder& builder, const Layer& layer, const LayerCall* 
   if (!layer.model)
     return within(place,
                   call_layer(builder, layer, call, std::move(inputs), scopes, prefix, location, std::move(shared)));
+  const NamedMask mask(builder, call, inputs);
   if (call)
     for (const auto& [key, value] : call->kwargs.items())
-      if (!says_nothing(value))
+      if (!says_nothing(value) && !(key == "mask" && mask.given()))
         return within(place, Result<Values>(fail(Fault::Unsupported, "call argument '" + key + "' is not understood")));
   auto inner = scopes;
   inner.push_back({layer.name, scope_call});
-  return run_model(builder, *layer.model, inputs, inner, prefix + layer.name + "/", location);
+  auto made = run_model(builder, *layer.model, inputs, inner, prefix + layer.name + "/", location);
+  if (made && mask.given())  // behind a model's own last layer, what its layers make of the mask; else nobody knows
+    for (const ValueId v : *made) builder.masks.try_emplace(v.index, Mask{{}, {}, false, true});
+  return made;
 }
 
 Result<Graph> build(const Json& object, const Version& version, WeightSource* weights, const LoadOptions& options,

@@ -419,11 +419,10 @@ Status write_expanded_weight(const ExpandLike& op, const Tensor& weight, Sink& s
 Status write_expand_like(const ExpandLike& op, Sink& sink) {
   const Tensor* known = sink.constant(0);
   const DType dtype = sink.type().dtype;
-  if (dtype == DType::Bool) return sink.refused("truths repeated as often as another tensor is long");
   if (known && op.axis == 0 && dtype == DType::F32 && known->rank() > 1 && known->count() > 0)
     return write_expanded_weight(op, *known, sink);
   const Argument ones = ones_along(op, op.axis, std::max<Size>(1, sink.rank()), dtype, sink);
-  LayerConfig config = sink.operation("numpy", "Multiply");
+  LayerConfig config = sink.operation("numpy", dtype == DType::Bool ? "LogicalAnd" : "Multiply");
   sink.operand(config, 0, 0, "x1");
   config.args.push_back(ones);
   return sink.last(std::move(config));

@@ -86,7 +86,9 @@ Status SourceLibrary::take_argument(Interpreter& in, SourceLayer& layer, const s
   }
   const bool ends = layer.class_name == "Dense" || layer.class_name == "Activation" ||
                     layer.class_name.find("Conv") != std::string::npos;
-  if (word == "activation" && ends && value.as<python::Function>()) {  // followed behind the layer
+  // Followed behind the layer; what keras.ops computes otherwise than the activation of its name is no word of a file.
+  const auto* native = value.as<python::Native>();
+  if (word == "activation" && ends && (value.as<python::Function>() || (native && native->name.starts_with("ops.")))) {
     layer.instance->attributes.set("$activation", value);
     if (layer.class_name == "Activation") layer.config[word] = "linear";
     return {};

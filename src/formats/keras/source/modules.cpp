@@ -155,12 +155,15 @@ Result<std::optional<Value>> SourceLibrary::function(Interpreter& in, const std:
                                : other ? first_name(*other, "ops")
                                        : camel(name));
   if (!is_operation_class(class_name)) return std::nullopt;
-  return in.native(name, [this, name, class_name](Interpreter& with, Arguments& given) -> Made {
+  const bool is_another = of_ops && name == "gelu";  // than the activation that a file of Keras calls so
+  return in.native(is_another ? "ops." + name : name,
+                   [this, name, class_name](Interpreter& with, Arguments& given) -> Made {
     // TensorFlow's mean of whole numbers is whole, that of keras.ops is not.
-    const auto* first = given.placed.empty() ? nullptr : given.placed[0].as<SourceTensor>();
-    if (name == "reduce_mean" && first && !is_floating(first->type.dtype)) return operate(with, "ReduceMean", given);
-    return operate(with, class_name, given);
-  });
+                     const auto* first = given.placed.empty() ? nullptr : given.placed[0].as<SourceTensor>();
+                     if (name == "reduce_mean" && first && !is_floating(first->type.dtype))
+                       return operate(with, "ReduceMean", given);
+                     return operate(with, class_name, given);
+                   });
 }
 
 Result<std::optional<Value>> SourceLibrary::implied(Interpreter& in, const std::string& name) {
