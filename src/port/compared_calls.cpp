@@ -12,6 +12,7 @@
 #include <cctype>
 #include <set>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace convoy {
@@ -38,6 +39,19 @@ void collect(const python::Expression& e, std::set<std::string>& names) {
     const std::string first = first_part(e.text);
     if (!is_capital(first) || first.size() == 1) names.insert(first);  // F and K are modules, Conv2D is a layer
   }
+  if (e.kind == python::Kind::Opaque) {  // 2 * x, as it is written
+    std::string word;
+    for (const char c : e.text + ' ') {
+      const auto letter = static_cast<unsigned char>(c);
+      if (std::isalnum(letter) || c == '_' || c == '.') {
+        word += c;
+        continue;
+      }
+      if (!word.empty() && !std::isdigit(static_cast<unsigned char>(word[0])) && word[0] != '.')
+        names.insert(first_part(std::exchange(word, {})));
+      word.clear();
+    }
+  }
   for (const auto* parts : {&e.items, &e.base})
     for (const python::Expression& part : *parts) collect(part, names);
   for (const auto& argument : e.arguments) collect(argument.value, names);
@@ -51,6 +65,7 @@ struct AskedCall {
   bool is_bare = false;  // a layer without the module in front
   Sizes numbers;  // whole ones that it says: channels may be among them
   bool looks_up = false, walks = false;  // a table, for whole numbers; a sequence, and gives its states besides
+  bool has_one_axis = false;  // of space, beside channels: "1d"
 };
 
 Result<AskedCall> asked(const std::string& text) {
@@ -74,6 +89,7 @@ Result<AskedCall> asked(const std::string& text) {
     const std::string name = last_part(call->base[0].text);
     made.is_bare = name == call->base[0].text;
     made.looks_up = name == "Embedding";
+    made.has_one_axis = name.ends_with("1d") || name.ends_with("1D");
     made.walks = made.words.front() == Words::Torch && (name == "LSTM" || name == "GRU" || name == "RNN");
     for (const auto& argument : call->arguments)
       if (argument.value.kind == python::Kind::Integer && argument.value.integer > 0)
@@ -128,7 +144,7 @@ struct Input {
   const Sizes& in(Words words) const { return words == Words::Torch ? torch : keras; }
 };
 
-std::vector<Input> inputs_of(Size c, const Sizes& size) {
+std::vector<Input> inputs_of(Size c, const Sizes& size, bool has_one_axis) {
   const auto n = [&](std::size_t axis, Size otherwise) { return axis < size.size() ? size[axis] : otherwise; };
   const Size h = n(0, 9), w = n(1, 11), d = n(2, 10);
   std::vector<Input> all{{{2, c, h, w}, {2, h, w, c}},
@@ -137,6 +153,7 @@ std::vector<Input> inputs_of(Size c, const Sizes& size) {
                          {{2, c}, {2, c}},
                          {{2, c, h, w, d}, {2, h, w, d, c}}};
   const auto fits = [&](const Input& one) { return size.empty() || one.torch.size() == size.size() + 2; };
+  if (has_one_axis) all.erase(all.begin() + 1);  // no sequence whose features lie last in both
   std::erase_if(all, [&](const Input& one) { return !fits(one); });
   return all;
 }
@@ -153,7 +170,7 @@ std::vector<Input> inputs_to_try(const AskedCall& a, const AskedCall& b, const e
     if (!question.channels) channels.insert(channels.end(), numbers.begin(), numbers.end());
   std::vector<Input> all;  // an image with each number of channels, then a sequence with each
   for (const Size c : channels)
-    for (Input& input : inputs_of(c, size)) all.push_back(std::move(input));
+    for (Input& input : inputs_of(c, size, a.has_one_axis || b.has_one_axis)) all.push_back(std::move(input));
   std::ranges::stable_sort(all, {}, [](const Input& one) {
     constexpr std::array<int, 6> places{5, 4, 3, 1, 0, 4};  // by how many axes it has
     return places[one.torch.size()];
@@ -162,14 +179,14 @@ std::vector<Input> inputs_to_try(const AskedCall& a, const AskedCall& b, const e
 }
 
 // a's shape, and its counterpart where the frameworks differ: channels first there, last here, in what is no sequence.
-Input counterpart(const Shape& shape, Words of_a) {
+Input counterpart(const Shape& shape, Words of_a, bool has_one_axis) {
   Sizes own;
   for (const Dim n : shape) own.push_back(n.size().value_or(2));
   Input made{own, own};
-  if (own.size() > 3 && of_a == Words::Torch)
+  const bool has_channels = own.size() > 3 || (own.size() == 3 && has_one_axis);
+  if (has_channels && of_a == Words::Torch)
     std::rotate(made.keras.begin() + 1, made.keras.begin() + 2, made.keras.end());
-  if (own.size() > 3 && of_a == Words::Keras)
-    std::rotate(made.torch.begin() + 1, made.torch.end() - 1, made.torch.end());
+  if (has_channels && of_a == Words::Keras) std::rotate(made.torch.begin() + 1, made.torch.end() - 1, made.torch.end());
   return made;
 }
 
@@ -186,7 +203,8 @@ Result<CallModels> models_of(const AskedCall& a, const AskedCall& b, const expla
   std::optional<Error> trouble;
   for (const Words of_a : a.words)
     for (const Words of_b : b.words)
-      for (const Input& input : shape ? std::vector{counterpart(*shape, of_a)} : inputs_to_try(a, b, question)) {
+      for (const Input& input : shape ? std::vector{counterpart(*shape, of_a, a.has_one_axis || b.has_one_axis)}
+                                      : inputs_to_try(a, b, question)) {
         const Shape own = shape_of(input.in(of_a)), other = shape_of(input.in(of_b));
         auto one = within("a", model_of(a, of_a, own));
         if (!one) {
@@ -249,11 +267,11 @@ Result<ComparedCalls> compare_calls(const explain::Question& a, const explain::Q
   }
   auto found = by_numbers(a, b, shape);
   if (found) return made.by_numbers = *std::move(found), made;
-  // What is wrong with windows is said better of windows, and so is a name that is nearly one of theirs.
-  const bool has_none =
-      !of_windows || of_windows->fault == Fault::Unsupported ||
-      (!of_windows->what.ends_with('?') && !(diagnose::is_known_call(a.text) && diagnose::is_known_call(b.text)));
-  return std::unexpected(has_none ? std::move(found.error()) : *std::move(of_windows));
+  if (!of_windows || of_windows->fault == Fault::Unsupported) return std::unexpected(std::move(found.error()));
+  // What is wrong with windows is said better of windows, and so is a name that is nearly one of theirs and no other.
+  const bool is_unknown = found.error().what.find("not known here") != std::string::npos;
+  const bool are_known = diagnose::is_known_call(a.text) && diagnose::is_known_call(b.text);
+  return std::unexpected(are_known || is_unknown ? *std::move(of_windows) : std::move(found.error()));
 }
 
 }  // namespace convoy

@@ -110,6 +110,15 @@ def test_a_number_of_the_call_is_no_number_of_channels(a, b):
     assert not compared(a, b)[0]
 
 
+ONE_AXIS = [("nn.ConstantPad1d(2, 0.)", "layers.ZeroPadding1D(2)"), ("nn.Upsample(scale_factor=2)", "layers.UpSampling1D(2)"),
+            ("nn.BatchNorm1d(6, eps=1e-3)", "layers.BatchNormalization()"), ("F.softmax(2 * x, 1)", "tf.nn.softmax(x + x)")]  # fmt: skip
+
+
+@pytest.mark.parametrize(("a", "b"), ONE_AXIS)
+def test_channels_beside_one_axis_lie_as_the_frameworks_have_them(a, b):
+    assert compared(a, b)[0] and compared(b, a)[0]
+
+
 def test_the_input_is_the_one_that_is_said():
     same, found = compared("nn.Softmax(dim=1)", "layers.Softmax()", "--shape", "2,3")
     assert same and found["input_a"] == found["input_b"] == "[2, 3]"
