@@ -11,6 +11,7 @@ namespace convoy {
 struct CountedSteps {
   ValueId order;  // [N, T] whole numbers: the steps that count, in their order, then step 0 as often as needed
   ValueId last;  // [N, T]: which of them is the last one up to each step; -1 where none is
+  ValueId end;  // [N, 1]: which one is the last of all
 };
 
 // `counts`: a truth for each step, [N, T]. `add` as of filled_like(); `number` gives 0 or 1, whole, of shape [1, 1].
@@ -22,12 +23,13 @@ CountedSteps counted_steps(const Shape& shape, ValueId counts, Add add, Number n
   const ValueId zero = number(0), ones = filled_like({1, shape[1]}, number(1), counts, add);
   const ValueId places = one(Accumulate{Reduction::Sum, 1}, {ones});  // from 1 on
   const ValueId up_to = one(Accumulate{Reduction::Sum, 1}, {one(Cast{DType::I64}, {counts})});
-  const ValueId whole = one(Slice{1, -1, {}, 1}, {up_to});
+  const ValueId whole = one(Reduce{Reduction::Maximum, {1}, true}, {up_to});
   const ValueId in_front =
       one(Binary{BinaryFunction::Less}, {one(Unsqueeze{{1}}, {up_to}), one(Unsqueeze{{2}}, {places})});
   const ValueId found = one(Reduce{Reduction::Sum, {2}, false}, {one(Cast{DType::I64}, {in_front})});
   return {one(Where{}, {one(Binary{BinaryFunction::LessOrEqual}, {places, whole}), found, zero}),
-          one(Binary{BinaryFunction::Subtract}, {up_to, number(1)})};
+          one(Binary{BinaryFunction::Subtract}, {up_to, number(1)}),
+          one(Binary{BinaryFunction::Subtract}, {whole, number(1)})};
 }
 
 // x [N, T, F] at `steps` [N, S], for a known F.

@@ -95,3 +95,25 @@ def test_tensors_like_one_of_a_free_size(tmp_path):
     for shape in ("?,4,5", "?,?,5"):
         convoy("port", f"{tmp_path / 'net.py'}:Net", "--shape", shape, "-o", tmp_path / "net.onnx", "-f")
         assert_close(plain_session(tmp_path / "net.onnx").run(None, {"x": x.numpy()}), want, 1e-6, "onnx")
+
+
+def test_axes_expanded_to_free_sizes(tmp_path):
+    (tmp_path / "net.py").write_text(
+        "import torch\nfrom torch import nn\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.start = nn.Parameter(torch.arange(5.))\n    def forward(self, x):\n"
+        "        first = self.start.expand(x.shape[0], 1, -1)\n        all = x[:, :1].expand(-1, x.size(1), 5)\n"
+        "        return torch.cat([first, x + all.expand(x.shape[0], x.shape[1], 5)], 1)\n")  # fmt: skip
+    x = torch.randn(3, 4, 5)
+    want = [import_file(tmp_path / "net.py").Net()(x).detach().numpy()]
+    convoy("port", f"{tmp_path / 'net.py'}:Net", "--shape", "?,?,5", "-o", tmp_path / "net.onnx")
+    assert_close(plain_session(tmp_path / "net.onnx").run(None, {"x": x.numpy()}), want, 1e-6, "onnx")
+
+
+def test_a_port_of_any_length_is_read_again_as_source(tmp_path):
+    import keras
+
+    ids = keras.Input((None,), dtype="int32")
+    y = keras.layers.LSTM(3)(keras.layers.Embedding(6, 4, mask_zero=True)(ids))
+    keras.Model(ids, y).save(tmp_path / "m.keras")
+    convoy("port", tmp_path / "m.keras", "--to", "torch", "-o", tmp_path / "m.py")
+    convoy("diff", tmp_path / "m.keras", tmp_path / "m.py", "-q")

@@ -135,12 +135,11 @@ Values counted_walk(Call& call, const Common& common, Cell op, Values inputs, co
   }
   const ValueId walked = call.add(op, std::move(inputs), "walked");
   const bool needs_all = common.sequence;
-  const ValueId end = call.add(Slice{1, -1, {}, 1}, {steps.last}, "counted");
   const auto behind = [&](ValueId last, ValueId before) {
     return behind_steps(walked, common.units, last, before, add, whole);
   };
   const ValueId zero = call.literal("zero", Tensor::of(Sizes{1, 1, 1}, std::vector<float>{0}));
-  ValueId output = behind(needs_all ? steps.last : end, zero);
+  ValueId output = behind(needs_all ? steps.last : steps.end, zero);
   if (common.zeros) {
     const ValueId truths = needs_all ? mask : call.add(Slice{1, -1, {}, 1}, {mask}, "counted");
     output = at_counted(output, truths, zero, add);
@@ -149,7 +148,7 @@ Values counted_walk(Call& call, const Common& common, Cell op, Values inputs, co
   Values all{output};
   if (!common.states) return all;
   const ValueId before = states.empty() ? zero : call.add(Unsqueeze{{1}}, {states.front()}, "counted");
-  all.push_back(call.add(Squeeze{{1}}, {behind(end, before)}, "state"));
+  all.push_back(call.add(Squeeze{{1}}, {behind(steps.end, before)}, "state"));
   return all;
 }
 

@@ -295,7 +295,7 @@ Status write_reduce(const Reduce& op, Sink& sink) {
            Status();
   }
   const DType type = sink.type().dtype;
-  const bool is_whole = (type == DType::I32 || type == DType::I64) && op.reduction != Reduction::Mean;
+  const bool is_whole = type == DType::I64 && op.reduction != Reduction::Mean;
   if (type != DType::F32 && !is_whole) return sink.refused("a fold of numbers of this type");
   if (op.axes.empty()) return sink.pass_on(), Status();
   Options options;

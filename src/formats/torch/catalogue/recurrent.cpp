@@ -101,7 +101,7 @@ Walked walk_counted(FunctionCall& call, const std::string& kind, ValueId x, cons
   const ValueId y = w.projection ? call.add(Linear{LinearOrder::OutIn}, {made.front(), w.projection}) : made.front();
   const ValueId zero = call.make_constant("zero", Tensor::of(Sizes{1, 1, 1}, std::vector<float>{0}));
   const ValueId before = first.state ? call.add(Unsqueeze{{1}}, {first.state}) : zero;
-  const ValueId last = behind_steps(y, *units, call.add(Slice{1, -1, {}, 1}, {steps.last}), before, add, whole);
+  const ValueId last = behind_steps(y, *units, steps.end, before, add, whole);
   const ValueId in_steps = backwards ? behind_steps(y, *units, steps.last, zero, add, whole) : y;
   return {turned(at_counted(in_steps, counts, zero, add)), call.add(Transpose{{1, 0, 2}}, {last}), {}};
 }

@@ -364,6 +364,35 @@ std::shared_ptr<FreePad> free_pad_of(Tracer& tracer, Interpreter& in, const std:
   return pad;
 }
 
+// The free sizes of an expansion: of which axes of which tensors they are (stretched_like in catalogue/aten.h).
+struct Likes {
+  Json from = Json::array();
+  TensorArguments tensors;
+};
+Result<Likes> free_likes(Tracer& tracer, Interpreter& in, const std::string& name, NamedValues& named) {
+  Likes likes;
+  auto* tensor =
+      named.size() < 2 || (name != "expand" && name != "broadcast_to") ? nullptr : named[0].second.as<SourceTensor>();
+  const auto* sizes = tensor ? named[1].second.as<python::Sequence>() : nullptr;
+  if (!sizes) return likes;
+  const auto own = tracer.shape_of(*tensor);
+  if (!own) return std::unexpected(own.error());
+  ValueList settled = sizes->items;
+  const std::size_t new_axes = settled.size() - std::min(settled.size(), own->size());
+  bool any = false;
+  for (std::size_t i = 0; i < settled.size(); ++i) {
+    const auto* free = settled[i].as<FreeSize>();
+    const bool is_size = free && free->is_size();
+    likes.from.push_back(is_size ? free->axis : 0);
+    if (!is_size) continue;
+    any = true;
+    settled[i] = Value::of(std::int64_t{i < new_axes ? 1 : -1});
+    if (i < new_axes || (*own)[i - new_axes] == Dim(1)) likes.tensors["like." + std::to_string(i)] = free->tensor;
+  }
+  if (any) named[1].second = in.list(std::move(settled));
+  return likes;
+}
+
 Made by_row(Tracer& tracer, Interpreter& in, const std::string& name, bool in_place, const Arguments& given) {
   const FunctionRow* row = row_named(name);
   if (!row) return fail(Fault::Unsupported, "'" + name + "' is not known here");
@@ -373,8 +402,14 @@ Made by_row(Tracer& tracer, Interpreter& in, const std::string& name, bool in_pl
   if (!settled) return pass(settled);
   if (*settled) return **settled;
   const auto free_pad = free_pad_of(tracer, in, name, *named);
+  auto likes = free_likes(tracer, in, name, *named);
+  if (!likes) return std::unexpected(likes.error());
   auto ready = prepared(tracer, in, *named);
   if (!ready) return pass(ready);
+  if (!likes->tensors.empty()) {
+    ready->plain["from"] = std::move(likes->from);
+    ready->tensors.merge(std::move(likes->tensors));
+  }
   if (name == "batch_norm" && ready->plain.value("training", false))
     return fail(Fault::Unsupported, "batch_norm() in training");
   const int storage = may_share_memory(name) && ready->first ? ready->first->storage : -1;

@@ -175,6 +175,17 @@ Tensor number_beside(DType dtype, const Value& number) {
 
 }  // namespace
 
+namespace {
+
+// A size that is free, as a number that the model counts: ones along its axis, added up.
+Made number_of(Tracer& tracer, Interpreter& in, const Value& free) {
+  const Value one = tracer.constant(in, Tensor::of(Sizes{1}, std::vector<std::int64_t>{1}));
+  const auto ones = call_function_named(tracer, in, "expand", Arguments{{one, in.list({free})}, {}});
+  return ones ? call_function_named(tracer, in, "sum", Arguments{{*ones}, {}}) : ones;
+}
+
+}  // namespace
+
 Result<std::optional<Value>> SourceTensor::binary(Interpreter& in, std::string_view symbol, Value other,
                                                   bool reversed) {
   struct Operator {
@@ -200,6 +211,11 @@ Result<std::optional<Value>> SourceTensor::binary(Interpreter& in, std::string_v
                                         Operator{"==", "eq", "eq"},
                                         Operator{"!=", "ne", "ne"}};
   const auto found = std::ranges::find(operators, symbol, &Operator::symbol);
+  if (const auto* free = other.as<FreeSize>(); free && free->is_size() && found != operators.end()) {
+    auto number = number_of(tracer, in, other);
+    if (!number) return pass(number);
+    other = *number;
+  }
   if (found == operators.end() || (!other.is_number() && !other.as<SourceTensor>())) {
     if (other.as<FreeSize>())
       return fail(Fault::Usage, "computes with " + other.as<FreeSize>()->text +
