@@ -1,6 +1,7 @@
 #include "port/compared_calls.h"
 
 #include "containers/python/expression.h"
+#include "containers/python/token.h"
 #include "formats/source.h"
 #include "graph/graph.h"
 
@@ -12,7 +13,6 @@
 #include <cctype>
 #include <set>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace convoy {
@@ -29,37 +29,27 @@ bool is_among(const Names& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-std::string first_part(const std::string& dotted) { return dotted.substr(0, dotted.find('.')); }
 std::string last_part(const std::string& dotted) { return dotted.substr(dotted.rfind('.') + 1); }
 bool is_capital(const std::string& name) { return !name.empty() && std::isupper(static_cast<unsigned char>(name[0])); }
 
-// The first parts of all names, of values (`x.flip(1)`, `F.gelu(x)`) and of modules.
-void collect(const python::Expression& e, std::set<std::string>& names) {
-  if (e.kind == python::Kind::Name) {
-    const std::string first = first_part(e.text);
-    if (!is_capital(first) || first.size() == 1) names.insert(first);  // F and K are modules, Conv2D is a layer
+// The first parts of all names, of values (`x.flip(1)`, `F.gelu(2 * x)`) and of modules, but of no layer: F and K are modules.
+std::set<std::string> names_in(const std::string& text) {
+  constexpr std::array keywords{"True", "False", "None", "and", "or", "not", "if", "else", "lambda", "in", "is"};
+  std::set<std::string> names;
+  const auto tokens = python::tokens_of(text);
+  for (std::size_t i = 0; tokens && i + 1 < tokens->size(); ++i) {
+    const python::Token& one = (*tokens)[i];
+    const bool is_part = i > 0 && (*tokens)[i - 1].text == ".", is_argument = (*tokens)[i + 1].text == "=";
+    const bool is_layer = is_capital(one.text) && one.text.size() > 1;
+    if (one.kind == python::TokenKind::Name && !is_part && !is_argument && !is_layer && !is_among(keywords, one.text))
+      names.insert(one.text);
   }
-  if (e.kind == python::Kind::Opaque) {  // 2 * x, as it is written
-    std::string word;
-    for (const char c : e.text + ' ') {
-      const auto letter = static_cast<unsigned char>(c);
-      if (std::isalnum(letter) || c == '_' || c == '.') {
-        word += c;
-        continue;
-      }
-      if (!word.empty() && !std::isdigit(static_cast<unsigned char>(word[0])) && word[0] != '.')
-        names.insert(first_part(std::exchange(word, {})));
-      word.clear();
-    }
-  }
-  for (const auto* parts : {&e.items, &e.base})
-    for (const python::Expression& part : *parts) collect(part, names);
-  for (const auto& argument : e.arguments) collect(argument.value, names);
+  return names;
 }
 
 // A layer by itself, or with what it is called on; or a function of one value.
 struct AskedCall {
-  std::string text;   // of the layer, or of the whole call
+  std::string text;  // of the layer, or of the whole call
   std::string value;  // the name of what a function reads; empty: a layer
   std::vector<Words> words;  // the likeliest first
   bool is_bare = false;  // a layer without the module in front
@@ -75,8 +65,7 @@ Result<AskedCall> asked(const std::string& text) {
   while (call->kind == python::Kind::Call && call->base[0].kind == python::Kind::Call)
     call = &call->base[0];  // LAYER(x)
   AskedCall made{python::source_of(*call, text)};
-  std::set<std::string> names;
-  collect(*whole, names);
+  std::set<std::string> names = names_in(text);
   const auto holds = [&](const auto& modules) {
     return std::ranges::any_of(names, [&](const std::string& name) { return is_among(modules, name); });
   };
@@ -91,8 +80,10 @@ Result<AskedCall> asked(const std::string& text) {
     made.looks_up = name == "Embedding";
     made.has_one_axis = name.ends_with("1d") || name.ends_with("1D");
     made.walks = made.words.front() == Words::Torch && (name == "LSTM" || name == "GRU" || name == "RNN");
+    constexpr std::size_t most_numbers = 4;  // each is tried with every kind of input
     for (const auto& argument : call->arguments)
-      if (argument.value.kind == python::Kind::Integer && argument.value.integer > 0)
+      if (argument.value.kind == python::Kind::Integer && argument.value.integer > 0 &&
+          made.numbers.size() < most_numbers)
         made.numbers.push_back(argument.value.integer);
     return made;
   }
