@@ -53,8 +53,7 @@ constexpr std::array known{
           "in front of the softmax the mask that the original has, or none (attention_mask=)"},
     Known{"mask_missing",
           "nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False) in front of the cell, "
-          "where "
-          "what counts comes first",
+          "where what counts comes first",
           "Embedding(..., mask_zero=True), or Masking() in front of the cell"},
     Known{"branches_exchanged", "the two in the original's order", "the two in the original's order"},
     Known{"reads_another", "the output of the original's layer here", "the output of the original's layer here"},

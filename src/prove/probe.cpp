@@ -299,7 +299,12 @@ Result<std::vector<Tensor>> probing_inputs(const Graph& graph, int trial, std::u
                        : divides   ? random_divisors(*shape, 100, random)
                                    : random_indices(*shape, -100, 100, random));
     }
-    inputs.back() = with_numbers_asked_for(inputs.back(), numbers_asked_for(*sized, v), random);
+    NumbersAskedFor asked = numbers_asked_for(*sized, v);
+    if (range > 0) {  // what looks up a table stays inside it
+      std::erase_if(asked.equal, [&](double n) { return n < 0 || n >= static_cast<double>(range); });
+      asked.up_to = std::min(asked.up_to, range - 1);
+    }
+    inputs.back() = with_numbers_asked_for(inputs.back(), asked, random);
   }
   return inputs;
 }

@@ -56,3 +56,11 @@ def test_what_masks_a_step_is_the_programs_own(tmp_path):
                                              f"model = keras.Model(x, layers.LSTM(4)({masked}))\n")  # fmt: skip
     assert convoy("diff", tmp_path / "a.py", tmp_path / "a.py", "-q", code=None).returncode == 0
     assert convoy("diff", tmp_path / "a.py", tmp_path / "b.py", "-q", code=None).returncode == 1
+
+
+def test_a_number_that_is_asked_for_stays_inside_the_table(tmp_path):
+    (tmp_path / "net.py").write_text(
+        "from torch import nn\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.table = nn.Embedding(5, 3)\n    def forward(self, x):\n"
+        "        return self.table(x) * (x != 77).unsqueeze(2).float()\n")  # fmt: skip
+    convoy("port", f"{tmp_path / 'net.py'}:Net", "--shape", "2,4:int64", "-o", tmp_path / "net.onnx")
