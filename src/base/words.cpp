@@ -1,7 +1,5 @@
 #include "base/words.h"
 
-#include <algorithm>
-
 namespace convoy {
 
 std::vector<std::string_view> words_in(std::string_view text) {
@@ -13,5 +11,7 @@ std::vector<std::string_view> words_in(std::string_view text) {
   }
   return words;
 }
+
+bool has_word(std::string_view words, std::string_view wanted) { return is_among(words_in(words), wanted); }
 
 }  // namespace convoy

@@ -2,6 +2,7 @@
 
 #include "base/mapped_file.h"
 #include "base/sha256.h"
+#include "base/words.h"
 #include "cli/output.h"
 #include "containers/json.h"
 #include "formats/source.h"
@@ -24,7 +25,7 @@ fs::path folder_of(const fs::path& file) { return fs::absolute(file).lexically_n
 bool is_measured(std::string_view key) {
   constexpr std::array words{"r",     "largest",    "whole_largest",   "ratio",         "ratio_after_fix",
                              "share", "ratio_next", "outputs_largest", "outputs_moved", "magnified"};
-  return std::ranges::find(words, key) != words.end();
+  return is_among(words, key);
 }
 
 struct Parted {

@@ -1,4 +1,5 @@
 #include "explain/paste_values.h"
+#include "base/words.h"
 
 #include <algorithm>
 #include <array>
@@ -12,11 +13,6 @@ using python::Kind;
 
 constexpr std::size_t longest_definition = 4000, longest_line = 300, most_axes = 8;
 constexpr Size most_cells_of_axis = Size{1} << 24;
-
-template <std::size_t N>
-bool is_one_of(const std::array<std::string_view, N>& words, std::string_view word) {
-  return std::ranges::find(words, word) != words.end();
-}
 
 bool is_unfinished(std::string_view line) {
   line = line.substr(0, line.find('#'));
@@ -192,7 +188,7 @@ void PastedValues::assign(std::string_view name, std::string_view text, std::siz
     // tf.constant([[1, 1]]) is what it holds.
     const Expression* held = &*value;
     if (held->kind == Kind::Call && held->base[0].kind == Kind::Name && !held->arguments.empty() &&
-        is_one_of(wrappers, last_name(held->base[0].text)))
+        is_among(wrappers, last_name(held->base[0].text)))
       held = &held->arguments.front().value;
     if (is_plain(*held)) known.value = python::source_of(*held, text);
     known.shape = shape_of(*value);
@@ -219,7 +215,7 @@ std::optional<Sizes> PastedValues::shape_of_call(const Expression& call) const {
   else if (const std::size_t dot = callee.text.rfind('.'); dot != std::string::npos)
     object = shape_of({.kind = Kind::Name, .text = callee.text.substr(0, dot)});
   if (object) {
-    if (is_one_of(keepers, name)) return object;
+    if (is_among(keepers, name)) return object;
     auto order = numbers_of(arguments);
     if (name == "transpose" && order && order->size() == 2 && object->size() != 2 && arguments.size() == 2) {
       if (std::ranges::any_of(*order, [&](Size axis) { return axis >= static_cast<Size>(object->size()); }))
@@ -230,12 +226,12 @@ std::optional<Sizes> PastedValues::shape_of_call(const Expression& call) const {
     if (name == "permute" || name == "transpose") return permuted(object, order);
     return name == "reshape" || name == "view" ? order : std::nullopt;
   }
-  if (is_one_of(makers, name)) {
+  if (is_among(makers, name)) {
     const Expression* size = keyword(call, "size", "shape");
     return size ? numbers_of(*size) : numbers_of(arguments);
   }
   if (arguments.empty()) return std::nullopt;
-  if (is_one_of(wrappers, name)) {
+  if (is_among(wrappers, name)) {
     const auto list = shape_of_list(*arguments.front());
     return list && !list->empty() ? list : shape_of(*arguments.front());
   }

@@ -1,5 +1,6 @@
 #include "formats/block_names.h"
 
+#include "base/words.h"
 #include "formats/python.h"
 
 #include <algorithm>
@@ -28,11 +29,6 @@ constexpr std::array adjusting{"bn", "norm", "bias", "scale"};
 // What a prefix says without saying anything.
 constexpr std::array vague{"block", "layer",  "unit",  "stage",  "model", "features", "module", "net",  "network",
                            "conv",  "conv2d", "dense", "linear", "relu",  "res",      "branch", "mixed"};
-
-template <class Words>
-bool among(const Words& words, std::string_view word) {
-  return std::ranges::find(words, word) != words.end();
-}
 
 // "stage_2_block_1_conv" -> "stage_block_conv": words of digits and digits at the end of words say which, not what.
 std::string without_counts(const std::string& name) {
@@ -78,9 +74,9 @@ std::string last_word(const std::string& name) {
 
 Role role_of(std::string_view word) {
   if (word == "add" || word == "multiply" || word == "concat") return Role::Combines;
-  if (among(computing, word)) return Role::Computes;
-  if (among(adjusting, word)) return Role::Adjusts;
-  return among(activations, word) ? Role::Activates : Role::Other;
+  if (is_among(computing, word)) return Role::Computes;
+  if (is_among(adjusting, word)) return Role::Adjusts;
+  return is_among(activations, word) ? Role::Activates : Role::Other;
 }
 
 std::vector<std::string> words_of_name(const std::string& name) {
@@ -96,12 +92,12 @@ std::vector<std::string> words_of_name(const std::string& name) {
 std::string block_name(const std::vector<std::string>& words) {
   std::vector<std::string> loud;
   for (const std::string& word : words)
-    if (!among(quiet, word) && (loud.empty() || loud.back() != word)) loud.push_back(word);
+    if (!is_among(quiet, word) && (loud.empty() || loud.back() != word)) loud.push_back(word);
   if (loud.empty()) return "block";
   if (loud.size() <= most_words && loud.size() > 1) return joined(loud, "_");
-  const auto has = [&](std::string_view word) { return among(loud, word); };
+  const auto has = [&](std::string_view word) { return is_among(loud, word); };
   std::string end = loud.back();
-  if (among(activations, end) && loud.size() > 1) end = loud[loud.size() - 2];
+  if (is_among(activations, end) && loud.size() > 1) end = loud[loud.size() - 2];
   if (has("softmax") && has("matmul")) return "attention_block";
   if (end == "add") return "residual_block";
   if (end == "concat") return "concat_block";
@@ -147,7 +143,7 @@ BlockNames names_in_block(const std::vector<LayerNames>& uses, const std::vector
       made.uses.push_back(front.substr(0, front.size() - 1));
       kinds.insert(without_counts(made.uses.back()));
     }
-    if (kinds.size() == 1 && !among(vague, last_word(*kinds.begin()))) made.word = last_word(*kinds.begin());
+    if (kinds.size() == 1 && !is_among(vague, last_word(*kinds.begin()))) made.word = last_word(*kinds.begin());
   }
   for (std::size_t i = 0; i < words.size(); ++i) {
     std::set<std::string> whole, counted;

@@ -80,7 +80,7 @@ std::string print_layer(const Graph& graph, const Node& node) {
 }
 
 template <class List, class Print>
-std::string joined(const List& list, Print print_one) {
+std::string print_all(const List& list, Print print_one) {
   std::string text;
   for (const auto& one : list) text += (text.empty() ? "" : ", ") + print_one(one);
   return text;
@@ -103,16 +103,16 @@ std::string print_fields(const Op& op) {
 
 std::string print_node(const Graph& graph, const Node& node, const TextOptions& options) {
   const auto& values = node.outputs;
-  std::string line = joined(values, [&](ValueId v) { return name(graph[v].name); });
+  std::string line = print_all(values, [&](ValueId v) { return name(graph[v].name); });
   if (line.size() < 6) line.resize(6, ' ');
   line += " = " + std::string(name_of(node.op)) + "(";
-  line += joined(node.inputs, [&](ValueId v) { return v ? name(graph[v].name) : std::string("_"); }) + ")";
+  line += print_all(node.inputs, [&](ValueId v) { return v ? name(graph[v].name) : std::string("_"); }) + ")";
   line += print_fields(node.op);
-  if (options.types) line += " : " + joined(values, [&](ValueId v) { return print_type(graph[v].type); });
+  if (options.types) line += " : " + print_all(values, [&](ValueId v) { return print_type(graph[v].type); });
   bool origins = false;
   for (const ValueId v : values) origins = origins || graph[v].origin.has_value();
   if (origins) {
-    line += " <- " + joined(values, [&](ValueId v) {
+    line += " <- " + print_all(values, [&](ValueId v) {
               return graph[v].origin ? print_origin(*graph[v].origin) : std::string("_");
             });
   }

@@ -1,6 +1,7 @@
 #include "port/batch.h"
 
 #include "base/sha256.h"
+#include "base/words.h"
 #include "containers/json.h"
 #include "formats/source.h"
 
@@ -24,9 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr std::array model_extensions{".keras", ".h5", ".hdf5", ".onnx", ".pt2", ".pt", ".pb", ".tflite"};
 
-bool is_model_file(const fs::path& file) {
-  return std::ranges::find(model_extensions, file.extension().string()) != model_extensions.end();
-}
+bool is_model_file(const fs::path& file) { return is_among(model_extensions, file.extension().string()); }
 
 // A SavedModel is a folder.
 bool is_model_folder(const fs::path& folder) {

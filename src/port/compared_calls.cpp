@@ -1,5 +1,6 @@
 #include "port/compared_calls.h"
 
+#include "base/words.h"
 #include "containers/python/expression.h"
 #include "containers/python/token.h"
 #include "formats/source.h"
@@ -23,11 +24,6 @@ enum class Words : std::uint8_t { Torch, Keras };
 constexpr std::array torch_modules{"torch", "nn", "F"};
 constexpr std::array keras_modules{"keras", "layers", "ops", "tf", "tensorflow", "activations", "K"};
 constexpr std::array other_modules{"np", "numpy", "math"};
-
-template <class Names>
-bool is_among(const Names& names, std::string_view name) {
-  return std::ranges::find(names, name) != names.end();
-}
 
 std::string last_part(const std::string& dotted) { return dotted.substr(dotted.rfind('.') + 1); }
 bool is_capital(const std::string& name) { return !name.empty() && std::isupper(static_cast<unsigned char>(name[0])); }

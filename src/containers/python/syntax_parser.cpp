@@ -1,5 +1,6 @@
 // Tokens, errors and trees, as expressions and statements share them.
 #include "containers/python/syntax_parser.h"
+#include "base/words.h"
 
 #include <algorithm>
 #include <array>
@@ -14,7 +15,7 @@ constexpr std::array<std::string_view, 29> keywords{
 
 }  // namespace
 
-bool is_keyword(std::string_view word) { return std::ranges::find(keywords, word) != keywords.end(); }
+bool is_keyword(std::string_view word) { return is_among(keywords, word); }
 
 std::unexpected<Error> SyntaxParser::wrong(std::size_t at, std::string what, Fault fault) const {
   return std::unexpected(Error{fault, std::move(what), place_in(text_, at)});

@@ -1,4 +1,5 @@
 #include "containers/python/unread.h"
+#include "base/words.h"
 
 #include <algorithm>
 #include <array>
@@ -89,7 +90,7 @@ constexpr std::array<std::string_view, 44> harmless{"train",
                                                     "share_memory",
                                                     "count_params"};
 
-bool is_harmless(const std::string& word) { return std::ranges::find(harmless, word) != harmless.end(); }
+bool is_harmless(const std::string& word) { return is_among(harmless, word); }
 
 // The name that a chain of attributes, items and calls begins with; null: it begins with none.
 const Syntax* root_of(const Syntax& s) {

@@ -132,7 +132,7 @@ std::string word(const Json& config, const char* key, std::string_view usual) {
   const auto found = config.find(key);
   return found != config.end() && found->is_string() ? found->get<std::string>() : std::string(usual);
 }
-double number(const Json& config, const char* key, double usual) {
+double number_in(const Json& config, const char* key, double usual) {
   const auto found = config.find(key);
   return found != config.end() && found->is_number() ? found->get<double>() : usual;
 }
@@ -143,7 +143,7 @@ Result<std::vector<float>> scaled(const Stream& stream, const Sizes& shape, std:
   const std::string mode = named ? std::string(named->mode) : word(config, "mode", "fan_in");
   const std::string kind = named ? std::string(named->distribution) : word(config, "distribution", "truncated_normal");
   const double fan = mode == "fan_in" ? in : mode == "fan_out" ? out : (in + out) / 2;
-  const double scale = (named ? named->scale : number(config, "scale", 1)) / std::max(1.0, fan);
+  const double scale = (named ? named->scale : number_in(config, "scale", 1)) / std::max(1.0, fan);
   if (kind == "uniform") return uniform(stream, count, -std::sqrt(3 * scale), std::sqrt(3 * scale));
   if (kind == "untruncated_normal") return normal(stream, count, 0, std::sqrt(scale));
   return truncated(stream, count, 0, std::sqrt(scale) / 0.87962566103423978);
@@ -174,20 +174,21 @@ Result<Tensor> initial_numbers(const Json& initialiser, const Sizes& shape) {
   if (!known || *known > most) return fail(Fault::Limit, "the declared weights take more than 16 GiB");
   const auto count = static_cast<std::size_t>(*known);
   // Seeds go through 32 bits with a sign.
-  const auto argument = static_cast<std::int64_t>(number(config, "seed", 0)) % 2147483646;
+  const auto argument = static_cast<std::int64_t>(number_in(config, "seed", 0)) % 2147483646;
   const Stream stream(static_cast<std::uint64_t>(argument < 0 ? argument + 2147483646 : argument));
   Result<std::vector<float>> numbers = fail(Fault::Unsupported, "initialiser '" + name + "' is not known");
   if (name == "Zeros") numbers = std::vector<float>(count, 0.0F);
   if (name == "Ones") numbers = std::vector<float>(count, 1.0F);
-  if (name == "Constant") numbers = std::vector<float>(count, static_cast<float>(number(config, "value", 0)));
-  if (name == "Identity") numbers = identity(shape, count, number(config, "gain", 1));
+  if (name == "Constant") numbers = std::vector<float>(count, static_cast<float>(number_in(config, "value", 0)));
+  if (name == "Identity") numbers = identity(shape, count, number_in(config, "gain", 1));
   if (name == "RandomUniform")
-    numbers = uniform(stream, count, number(config, "minval", -0.05), number(config, "maxval", 0.05));
+    numbers = uniform(stream, count, number_in(config, "minval", -0.05), number_in(config, "maxval", 0.05));
   if (name == "RandomNormal")
-    numbers = normal(stream, count, number(config, "mean", 0), number(config, "stddev", 0.05));
+    numbers = normal(stream, count, number_in(config, "mean", 0), number_in(config, "stddev", 0.05));
   if (name == "TruncatedNormal")
-    numbers = truncated(stream, count, number(config, "mean", 0), number(config, "stddev", 0.05));
-  if (name == "Orthogonal" && shape.size() >= 2) numbers = orthogonal(stream, shape, count, number(config, "gain", 1));
+    numbers = truncated(stream, count, number_in(config, "mean", 0), number_in(config, "stddev", 0.05));
+  if (name == "Orthogonal" && shape.size() >= 2)
+    numbers = orthogonal(stream, shape, count, number_in(config, "gain", 1));
   const auto named = std::ranges::find(scalings, name, &Scaling::name);
   if (name == "VarianceScaling" || named != scalings.end())
     numbers = scaled(stream, shape, count, config, named == scalings.end() ? nullptr : &*named);

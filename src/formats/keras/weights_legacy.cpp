@@ -76,9 +76,9 @@ class Groups : public WeightSource {
   std::map<std::string, std::vector<Variable>> groups_;
 };
 
-class Given : public WeightSource {
+class GivenTensors : public WeightSource {
  public:
-  explicit Given(std::vector<Tensor> tensors) {
+  explicit GivenTensors(std::vector<Tensor> tensors) {
     for (Tensor& tensor : tensors) variables_.all.push_back({{}, std::move(tensor), false});
   }
   bool nests() const override { return false; }
@@ -181,7 +181,7 @@ Result<std::unique_ptr<WeightSource>> weights_legacy(const Hdf5Object& group) {
   return std::make_unique<Groups>(group);
 }
 std::unique_ptr<WeightSource> weights_given(std::vector<Tensor> tensors) {
-  return std::make_unique<Given>(std::move(tensors));
+  return std::make_unique<GivenTensors>(std::move(tensors));
 }
 
 bool is_legacy_weights(const Hdf5Object& root) {

@@ -1,6 +1,7 @@
 // Source: docs/ContribOperators.md of ONNX Runtime.
 #include "formats/onnx/runtime_operators.h"
 
+#include "base/words.h"
 #include "formats/onnx/spelling.h"
 
 #include <algorithm>
@@ -35,19 +36,10 @@ constexpr std::array quantised{
 // The operator's own name in the standard.
 constexpr std::array<std::string_view, 3> renamed{"QuantizeLinear", "DequantizeLinear", "Gelu"};
 
-bool is_among(std::string_view words, std::string_view wanted) {
-  while (!words.empty()) {
-    const auto end = std::min(words.find(' '), words.size());
-    if (words.substr(0, end) == wanted) return true;
-    words.remove_prefix(std::min(words.size(), end + 1));
-  }
-  return false;
-}
-
 Result<std::vector<ModelNode>> between_steps(const ModelNode& node, const Quantised& known) {
   std::vector<Attribute> attributes;
   for (const Attribute& one : node.attributes) {
-    if (is_among(known.attributes, one.name)) attributes.push_back(one);
+    if (has_word(known.attributes, one.name)) attributes.push_back(one);
     else if (one.name == "opset" || (one.name == "channels_last" && one.integer == 0)) continue;  // as it is
     else return fail(Fault::Unsupported, "attribute '" + one.name + "' is not understood");
   }

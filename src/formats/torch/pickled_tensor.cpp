@@ -20,13 +20,13 @@ constexpr std::array storages{
     NamedType{"torch LongStorage", DType::I64},  NamedType{"torch IntStorage", DType::I32},
     NamedType{"torch ShortStorage", DType::I16}, NamedType{"torch CharStorage", DType::I8},
     NamedType{"torch ByteStorage", DType::U8},   NamedType{"torch BoolStorage", DType::Bool}};
-constexpr std::array dtypes{NamedType{"torch float32", DType::F32}, NamedType{"torch float64", DType::F64},
-                            NamedType{"torch float16", DType::F16}, NamedType{"torch bfloat16", DType::BF16},
-                            NamedType{"torch int64", DType::I64},   NamedType{"torch int32", DType::I32},
-                            NamedType{"torch int16", DType::I16},   NamedType{"torch int8", DType::I8},
-                            NamedType{"torch uint8", DType::U8},    NamedType{"torch uint16", DType::U16},
-                            NamedType{"torch uint32", DType::U32},  NamedType{"torch uint64", DType::U64},
-                            NamedType{"torch bool", DType::Bool}};
+constexpr std::array pickled_dtypes{NamedType{"torch float32", DType::F32}, NamedType{"torch float64", DType::F64},
+                                    NamedType{"torch float16", DType::F16}, NamedType{"torch bfloat16", DType::BF16},
+                                    NamedType{"torch int64", DType::I64},   NamedType{"torch int32", DType::I32},
+                                    NamedType{"torch int16", DType::I16},   NamedType{"torch int8", DType::I8},
+                                    NamedType{"torch uint8", DType::U8},    NamedType{"torch uint16", DType::U16},
+                                    NamedType{"torch uint32", DType::U32},  NamedType{"torch uint64", DType::U64},
+                                    NamedType{"torch bool", DType::Bool}};
 
 template <class Types>
 std::optional<DType> dtype_named(const Types& types, std::string_view name) {
@@ -144,7 +144,7 @@ Result<std::optional<Tensor>> PickledTensors::strided(const std::vector<PickleId
   const auto storage = storage_of(pickle_, arguments[0]);
   if (!storage) return std::unexpected(storage.error());
   auto dtype = storage->dtype;
-  if (named_dtype) dtype = dtype_named(dtypes, pickle_.global(named_dtype));
+  if (named_dtype) dtype = dtype_named(pickled_dtypes, pickle_.global(named_dtype));
   if (!dtype) return fail(Fault::Unsupported, "is of an element type that is not carried");
   const auto sizes = numbers(pickle_, arguments[2]), strides = numbers(pickle_, arguments[3]);
   if (!sizes || !strides) return fail(Fault::Format, "has sizes or strides that are no numbers");

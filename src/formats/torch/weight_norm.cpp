@@ -7,22 +7,22 @@
 namespace convoy::torch {
 namespace {
 
-struct Words {
+struct WeightNames {
   std::string weight, direction;
 };
 
 // What the magnitude's name says the other two are; nothing of any other name.
-std::optional<Words> words_of(const std::string& magnitude) {
+std::optional<WeightNames> weight_names_of(const std::string& magnitude) {
   if (magnitude.ends_with("_g")) {
     const std::string weight = magnitude.substr(0, magnitude.size() - 2);
-    return Words{weight, weight + "_v"};
+    return WeightNames{weight, weight + "_v"};
   }
   constexpr std::string_view last = ".original0", step = "parametrizations.";
   const auto at = magnitude.rfind(step);
   if (!magnitude.ends_with(last) || at == std::string::npos || (at > 0 && magnitude[at - 1] != '.'))
     return std::nullopt;
   const std::string stem = magnitude.substr(0, magnitude.size() - last.size());
-  return Words{magnitude.substr(0, at) + stem.substr(at + step.size()), stem + ".original1"};
+  return WeightNames{magnitude.substr(0, at) + stem.substr(at + step.size()), stem + ".original1"};
 }
 
 bool fits(const Sizes& magnitude, const Sizes& direction) {
@@ -75,7 +75,7 @@ std::vector<NormedWeight> normed_weights(const std::vector<LoadedTensor>& tensor
   const auto names = by_name(tensors);
   std::vector<NormedWeight> found;
   for (const auto& [name, tensor] : tensors) {
-    const auto words = words_of(name);
+    const auto words = weight_names_of(name);
     const auto direction = words ? names.find(words->direction) : names.end();
     if (direction != names.end() && fits(tensor.shape(), direction->second->shape()))
       found.push_back({words->weight, name, words->direction});

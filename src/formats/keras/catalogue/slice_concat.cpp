@@ -11,13 +11,13 @@
 namespace convoy::keras {
 namespace {
 
-Values joined(Use& use, const Values& all) {
+Values concatenated(Use& use, const Values& all) {
   if (all.empty()) use.call.refuse(Fault::Format, "joins no inputs");
   if (use.call.failed()) return {};
   return use.add(Concat{use.call.axis(use.whole("axis"), use.call.rank(all.front()))}, all);
 }
-Values concatenate(Use& use) { return joined(use, use.call.inputs); }
-Values concatenate_operands(Use& use) { return joined(use, use.operands("xs")); }
+Values concatenate(Use& use) { return concatenated(use, use.call.inputs); }
+Values concatenate_operands(Use& use) { return concatenated(use, use.operands("xs")); }
 
 Values stack(Use& use) {
   Call& call = use.call;

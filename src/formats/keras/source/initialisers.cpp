@@ -68,12 +68,13 @@ struct Drawing {
 };
 constexpr Parameter bias{"bias_initializer", "Zeros"};
 constexpr Parameter kernel{"kernel_initializer", "GlorotUniform"}, recurrent{"recurrent_initializer", "Orthogonal"};
-constexpr Parameter depthwise{"depthwise_initializer", "GlorotUniform"};
+constexpr Parameter depthwise_initializer{"depthwise_initializer", "GlorotUniform"};
 constexpr std::string_view of_attention = "MultiHeadAttention GroupedQueryAttention";
 constexpr std::array drawings{
     Drawing{of_attention, {kernel, bias}},
-    Drawing{"DepthwiseConv1D DepthwiseConv2D", {depthwise, bias}},
-    Drawing{"SeparableConv1D SeparableConv2D", {depthwise, {"pointwise_initializer", "GlorotUniform"}, bias}},
+    Drawing{"DepthwiseConv1D DepthwiseConv2D", {depthwise_initializer, bias}},
+    Drawing{"SeparableConv1D SeparableConv2D",
+            {depthwise_initializer, {"pointwise_initializer", "GlorotUniform"}, bias}},
     Drawing{"Conv1D Conv2D Conv3D Conv1DTranspose Conv2DTranspose Conv3DTranspose Dense EinsumDense", {kernel, bias}},
     Drawing{"Embedding", {{{"embeddings_initializer", "RandomUniform"}}}},
     Drawing{"LSTM GRU", {kernel, recurrent, bias}, false, true},

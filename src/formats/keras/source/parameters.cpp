@@ -1,5 +1,6 @@
 #include "formats/keras/source/parameters.h"
 
+#include "base/words.h"
 #include "formats/keras/catalogue/catalogue.h"
 
 #include <algorithm>
@@ -47,15 +48,6 @@ constexpr std::array others{Other{"input_tensor", "x"},
                             Other{"x", "inputs"},
                             Other{"x", "images"}};
 
-bool is_among(std::string_view names, std::string_view word) {
-  for (std::size_t at = 0; at <= names.size();) {
-    const auto end = std::min(names.find(' ', at), names.size());
-    if (names.substr(at, end - at) == word) return true;
-    at = end + 1;
-  }
-  return false;
-}
-
 Value lowered(Interpreter& in, const Value& value) {
   const auto* text = value.as<python::Text>();
   if (!text) return value;
@@ -71,16 +63,16 @@ Status in_words_of_keras(Interpreter& in, const std::string& class_name, Argumen
   const std::string names = row ? words_of(*row, Use::Kind::Operation) : "";
   std::erase_if(given.named, [](const auto& one) { return one.first == "name"; });
   for (auto& [word, value] : given.named) {
-    if (is_among(names, word)) continue;
+    if (has_word(names, word)) continue;
     const auto other = std::ranges::find_if(others, [&, argument = std::string_view(word)](const Other& o) {
-      return o.word == argument && is_among(names, o.keras);
+      return o.word == argument && has_word(names, o.keras);
     });
     if (other == others.end())
       return fail(Fault::Unsupported, "argument '" + word + "' of this function is not read; it takes " + names);
     word = std::string(other->keras);
   }
   // TensorFlow says its modes and paddings in large letters.
-  if (is_among(names, "mode") || is_among(names, "interpolation") || is_among(names, "padding")) {
+  if (has_word(names, "mode") || has_word(names, "interpolation") || has_word(names, "padding")) {
     for (Value& value : given.placed) value = lowered(in, value);
     for (auto& [word, value] : given.named) value = lowered(in, value);
   }

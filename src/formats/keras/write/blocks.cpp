@@ -71,9 +71,9 @@ std::string scope_at(const std::vector<Scope>& scopes, std::size_t depth) {
   return path;
 }
 
-class Builder {
+class BlockFinder {
  public:
-  Builder(const Document& document, bool by_names) : document_(document), by_names_(by_names) {
+  BlockFinder(const Document& document, bool by_names) : document_(document), by_names_(by_names) {
     flat_ = std::ranges::all_of(document.layers, [](const DocumentLayer& one) { return one.scopes.empty(); });
     for (const DocumentLayer& one : document.layers) scopes_.push_back(one.scopes);
     for (const Reference& r : document.outputs) readers_[step_of(r)].push_back({});
@@ -213,7 +213,7 @@ std::vector<Reference> reads_of(const Document& document, const Step& step) {
 }
 
 Result<std::vector<Part>> parts_of(const Document& document, bool by_names) {
-  return Builder(document, by_names).run();
+  return BlockFinder(document, by_names).run();
 }
 
 }  // namespace convoy::keras

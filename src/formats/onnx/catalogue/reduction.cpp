@@ -10,14 +10,14 @@
 namespace convoy::onnx {
 namespace {
 
-struct Fold {
+struct Folding {
   Sizes axes;
   bool keeps_axes = true, nothing = false;
 };
 
-Fold fold_of(FunctionCall& call, ValueId x) {
+Folding fold_of(FunctionCall& call, ValueId x) {
   const auto argument = moved_integers(call, "axes");
-  Fold fold;
+  Folding fold;
   fold.keeps_axes = call.attrs.truth("keepdims", true);
   const bool noop = takes(call, "noop_with_empty_axes") && call.attrs.truth("noop_with_empty_axes", false);
   const bool none = !argument || argument->empty();
@@ -28,7 +28,7 @@ Fold fold_of(FunctionCall& call, ValueId x) {
 
 std::vector<ValueId> reduce(FunctionCall& call) {
   const ValueId x = call.tensor("data");
-  const Fold fold = fold_of(call, x);
+  const Folding fold = fold_of(call, x);
   if (fold.nothing) return {call.add(Identity{}, {x})};
   if (call.name == "ReduceMean" && !call.failed() && !is_floating(call.type(x).dtype))
     return {mean_of_whole(call, x, fold.axes, fold.keeps_axes)};
@@ -38,7 +38,7 @@ std::vector<ValueId> reduce(FunctionCall& call) {
 // Those that apply a function before or after the sum.
 std::vector<ValueId> reduce_by_sum(FunctionCall& call) {
   const ValueId x = call.tensor("data");
-  const Fold fold = fold_of(call, x);
+  const Folding fold = fold_of(call, x);
   if (fold.nothing) call.refuse(Fault::Unsupported, "attribute 'noop_with_empty_axes' without axes");
   const auto apply = [&](Function function, ValueId value) { return call.add(Unary{function}, {value}); };
   const auto sum = [&](ValueId value) { return call.add(Reduce{Reduction::Sum, fold.axes, fold.keeps_axes}, {value}); };

@@ -175,11 +175,11 @@ Status write_simple_rnn(const SimpleRnn& op, Sink& sink) {
   return write_cell({"RNN", {0}, op.gates, {op.activation}, op.backwards, op.returns_sequence}, sink);
 }
 
-constexpr std::array recurrent_table{writes<write_lstm>(), writes<write_gru>(), writes<write_simple_rnn>()};
-static_assert(decides<Recurrent>(recurrent_table));
+constexpr std::array recurrent_writers{writes<write_lstm>(), writes<write_gru>(), writes<write_simple_rnn>()};
+static_assert(decides<Recurrent>(recurrent_writers));
 
 }  // namespace
 
-std::span<const Row> recurrent_rows() { return recurrent_table; }
+std::span<const Row> recurrent_rows() { return recurrent_writers; }
 
 }  // namespace convoy::onnx

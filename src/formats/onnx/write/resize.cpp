@@ -155,11 +155,11 @@ Status write_grid_sample(const GridSample& op, Sink& sink) {
   return {};
 }
 
-constexpr std::array resize_table{writes<write_resize>(), writes<write_grid_sample>()};
-static_assert(decides<ResizeFamily>(resize_table));
+constexpr std::array resize_writers{writes<write_resize>(), writes<write_grid_sample>()};
+static_assert(decides<ResizeFamily>(resize_writers));
 
 }  // namespace
 
-std::span<const Row> resize_rows() { return resize_table; }
+std::span<const Row> resize_rows() { return resize_writers; }
 
 }  // namespace convoy::onnx

@@ -16,9 +16,10 @@ std::optional<Numbers> numbers_of(const Op& op) {
   Numbers n;
   for (std::size_t i = 0; i < op.windows.size(); ++i) {
     const Padding& p = op.paddings[i];
-    if ((p.spelling != Spelling::Explicit && p.spelling != Spelling::Valid) || p.leftover != Leftover::Drop)
+    if ((p.spelling != convoy::Spelling::Explicit && p.spelling != convoy::Spelling::Valid) ||
+        p.leftover != Leftover::Drop)
       return std::nullopt;
-    const bool argument = p.spelling == Spelling::Explicit;
+    const bool argument = p.spelling == convoy::Spelling::Explicit;
     n.kernel.push_back(op.windows[i].kernel);
     n.strides.push_back(op.windows[i].stride);
     n.dilations.push_back(op.windows[i].dilation);

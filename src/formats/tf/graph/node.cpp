@@ -18,11 +18,6 @@
 namespace convoy::tf {
 namespace {
 
-bool has_word(std::string_view words, std::string_view wanted) {
-  const auto all = words_in(words);
-  return std::ranges::find(all, wanted) != all.end();
-}
-
 Result<Json> value_of_attribute(const NodeAttribute& a) {
   switch (a.kind) {
     case AttributeKind::Text: return Json(a.text);

@@ -1,5 +1,6 @@
 // Nodes that are no operators: inputs, constants, variables, shapes, one number repeated, calls, branches and loops.
 #include "base/budget.h"
+#include "base/words.h"
 #include "formats/filled.h"
 #include "formats/tf/graph/reader.h"
 #include "formats/tf/graph/tensor.h"
@@ -33,10 +34,6 @@ Slot dead() {
 DType shape_type(const GraphNode& node, const char* attribute) {
   const NodeAttribute* type = node.attribute(attribute);
   return (type ? dtype_of(type->integer) : std::nullopt).value_or(DType::I32);
-}
-
-bool is_one_of(std::string_view op, std::initializer_list<std::string_view> words) {
-  return std::ranges::find(words, op) != words.end();
 }
 
 }  // namespace
@@ -76,9 +73,10 @@ Result<GraphReader::Slots> GraphReader::structural(Frame& frame, const GraphNode
   if (op == "Const" || op == "HostConst") return constant(frame, node);
   if (op.starts_with("Placeholder")) return placeholder(node, inputs);
   if (op == "IdentityN") return inputs;
-  if (is_one_of(op, {"Identity", "StopGradient", "PreventGradient", "Snapshot", "EnsureShape", "PlaceholderWithDefault",
-                     "Enter", "RefEnter", "RefIdentity", "DisableCopyOnRead", "GuaranteeConst", "LoopCond",
-                     "CheckNumerics", "CheckNumericsV2"})) {
+  if (has_word("Identity StopGradient PreventGradient Snapshot EnsureShape PlaceholderWithDefault Enter "
+               "RefEnter RefIdentity DisableCopyOnRead GuaranteeConst LoopCond CheckNumerics "
+               "CheckNumericsV2",
+               op)) {
     if (op.ends_with("Enter") && frame.around) {
       if (node.inputs.empty()) return fail(Fault::Format, "has no input");
       auto entered = evaluate(*frame.around, node.inputs.front());
@@ -88,7 +86,7 @@ Result<GraphReader::Slots> GraphReader::structural(Frame& frame, const GraphNode
     if (inputs.empty()) return fail(Fault::Format, "has no input");
     return Slots{inputs.front()};
   }
-  if (is_one_of(op, {"VarHandleOp", "VariableV2", "Variable", "AutoReloadVariable"})) {
+  if (has_word("VarHandleOp VariableV2 Variable AutoReloadVariable", op)) {
     if (op != "VarHandleOp") return variable(node, node.name);
     Known known;
     known.variable = node.name;
@@ -112,7 +110,7 @@ Result<GraphReader::Slots> GraphReader::structural(Frame& frame, const GraphNode
     read[0] = table->front();
     return by_row(node, read, layer_of(frame, node));
   }
-  if (is_one_of(op, {"Shape", "Size", "Rank"})) {
+  if (has_word("Shape Size Rank", op)) {
     if (inputs.size() != 1) return fail(Fault::Format, "needs one input");
     return shape(node, *inputs[0]);
   }
@@ -126,10 +124,10 @@ Result<GraphReader::Slots> GraphReader::structural(Frame& frame, const GraphNode
     return all;
   }
   if (op == "Fill" || op == "ZerosLike" || op == "OnesLike") return filled(node, inputs);
-  if (is_one_of(op, {"PartitionedCall", "StatefulPartitionedCall"})) return call(frame, node, node.text("f"), inputs);
+  if (has_word("PartitionedCall StatefulPartitionedCall", op)) return call(frame, node, node.text("f"), inputs);
   if (stored_.functions.contains(node.op)) return call(frame, node, node.op, inputs);
-  if (is_one_of(op, {"If", "StatelessIf"})) return branch(frame, node, inputs);
-  if (is_one_of(op, {"While", "StatelessWhile"})) return while_loop(frame, node, inputs);
+  if (has_word("If StatelessIf", op)) return branch(frame, node, inputs);
+  if (has_word("While StatelessWhile", op)) return while_loop(frame, node, inputs);
   if (op == "Switch" || op == "RefSwitch") {
     if (inputs.size() != 2) return fail(Fault::Format, "needs two inputs");
     const auto taken = truth_of(*inputs[1]);

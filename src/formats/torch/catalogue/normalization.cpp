@@ -244,7 +244,7 @@ std::optional<Sizes> trailing(const TensorType& x, const Sizes& axes) {
   return sizes;
 }
 
-std::string shape_text(const Sizes& shape) { return shape.size() == 1 ? std::to_string(shape[0]) : tuple(shape); }
+std::string shape_argument(const Sizes& shape) { return shape.size() == 1 ? std::to_string(shape[0]) : tuple(shape); }
 
 // A parameter over `axes` of x, shaped so that it broadcasts against x.
 std::string broadcast_parameter(Call& c, const std::string& name, std::size_t i, const Sizes& axes) {
@@ -262,7 +262,7 @@ Status write_layer_norm(const LayerNorm& norm, Call& c) {
   const auto shape = trailing(c.type(0), norm.axes);
   if (!norm.keras_rms_scaling && shape) {
     std::vector<State> states;
-    std::string arguments = shape_text(*shape);
+    std::string arguments = shape_argument(*shape);
     if (const std::string eps = unless(c, 1e-5, "eps", norm.epsilon); !eps.empty()) arguments += ", " + eps;
     std::vector<std::string> then;
     if (!c.has(1) && !c.has(2)) {
@@ -278,7 +278,7 @@ Status write_layer_norm(const LayerNorm& norm, Call& c) {
     c.result_of_module(self, c.follow(0));
     return {};
   }
-  const std::string x = c.name(0), axes = shape_text(norm.axes);
+  const std::string x = c.name(0), axes = shape_argument(norm.axes);
   const std::string root =
       fmt::format("torch.rsqrt({}.var(dim={}, correction=0, keepdim=True) + {})", x, axes, number(norm.epsilon));
   std::string text = norm.keras_rms_scaling
@@ -313,15 +313,15 @@ Status write_rms_norm(const RmsNorm& norm, Call& c) {
   if (const auto shape = trailing(c.type(0), norm.axes)) {
     std::vector<State> states;
     if (c.has(1)) states.push_back(c.state("weight", 1, c.constant(1)->reshaped(*shape)));
-    const std::string self = c.module(fmt::format("nn.RMSNorm({}, eps={}{})", shape_text(*shape), number(norm.epsilon),
-                                                  c.has(1) ? "" : ", elementwise_affine=False"),
+    const std::string self = c.module(fmt::format("nn.RMSNorm({}, eps={}{})", shape_argument(*shape),
+                                                  number(norm.epsilon), c.has(1) ? "" : ", elementwise_affine=False"),
                                       std::move(states));
     c.result_of_module(self, c.follow(0));
     return {};
   }
   const std::string x = c.name(0);
   std::string text = fmt::format("{0} * torch.rsqrt({0}.square().mean(dim={1}, keepdim=True) + {2})", x,
-                                 shape_text(norm.axes), number(norm.epsilon));
+                                 shape_argument(norm.axes), number(norm.epsilon));
   if (c.has(1)) text += " * " + broadcast_parameter(c, "weight", 1, norm.axes);
   c.result({text, Binds::Product, 3, false, {}});
   return {};
@@ -329,13 +329,13 @@ Status write_rms_norm(const RmsNorm& norm, Call& c) {
 
 Status write_unit_norm(const UnitNorm& norm, Call& c) {
   apply_function(c, "F.normalize",
-                 fmt::format("dim={}, eps={}", shape_text(norm.axes), short_number(std::sqrt(norm.epsilon))));
+                 fmt::format("dim={}, eps={}", shape_argument(norm.axes), short_number(std::sqrt(norm.epsilon))));
   return {};
 }
 
 Status write_length_norm(const LengthNorm& norm, Call& c) {
   std::string more = std::isinf(norm.p) ? "p=torch.inf, " : norm.p == 2 ? "" : "p=" + number(norm.p) + ", ";
-  more += "dim=" + shape_text(norm.axes);
+  more += "dim=" + shape_argument(norm.axes);
   if (norm.epsilon != 1e-12) more += ", eps=" + number(norm.epsilon);
   apply_function(c, "F.normalize", more);
   return {};

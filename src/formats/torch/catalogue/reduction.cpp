@@ -247,7 +247,7 @@ Status write_accumulate(const Accumulate& op, Call& c) {
 
 constexpr std::string_view over_axes_of_truths =
     "default(input:T) dim(input:T dim:i keepdim:b=False) dims(input:T dim:I?= keepdim:b=False)";
-constexpr std::string_view spread =
+constexpr std::string_view spread_parameters =
     "default(input:T unbiased:b=True) dim(input:T dim:I? unbiased:b=True keepdim:b=False) "
     "correction(input:T dim:I?= * correction:n?= keepdim:b=False)";
 constexpr std::string_view spread_and_mean =
@@ -283,8 +283,8 @@ constexpr std::array rows_of_reductions{
     CatalogueRow{"torch.cumsum", "input:T dim:i * dtype:t?=", accumulate<Reduction::Sum>},
     CatalogueRow{"torch.cumprod", "input:T dim:i * dtype:t?=", accumulate<Reduction::Product>},
     CatalogueRow{"torch.logsumexp aten.special_logsumexp", "input:T dim:I keepdim:b=False", log_sum_exp},
-    CatalogueRow{"torch.var", spread, variance},
-    CatalogueRow{"torch.std", spread, deviation},
+    CatalogueRow{"torch.var", spread_parameters, variance},
+    CatalogueRow{"torch.std", spread_parameters, deviation},
     CatalogueRow{"torch.var_mean", spread_and_mean, variance_and_mean<false>},
     CatalogueRow{"torch.std_mean", spread_and_mean, variance_and_mean<true>},
 };

@@ -18,14 +18,14 @@ using enum BinaryFunction;
 ValueId is_none(FunctionCall& call, ValueId x) { return call.add(Binary{NotEqual}, {x, x}); }
 Results is_nan(FunctionCall& call) { return {is_none(call, call.tensor("input"))}; }
 
-enum class Special : std::uint8_t { Infinite, Finite, Above, Below };
-template <Special kind>
+enum class SpecialNumber : std::uint8_t { Infinite, Finite, Above, Below };
+template <SpecialNumber kind>
 Results is_kind(FunctionCall& call) {
   const ValueId x = in_fractions(call, call.tensor("input"));
   Arithmetic apply(call, x);
-  if (kind == Special::Above) return {apply(Equal, x, endless)};
-  if (kind == Special::Below) return {apply(Equal, x, -endless)};
-  return {apply(kind == Special::Infinite ? Equal : Less, apply(Function::Abs, x), endless)};
+  if (kind == SpecialNumber::Above) return {apply(Equal, x, endless)};
+  if (kind == SpecialNumber::Below) return {apply(Equal, x, -endless)};
+  return {apply(kind == SpecialNumber::Infinite ? Equal : Less, apply(Function::Abs, x), endless)};
 }
 
 // Truths as large as x.
@@ -154,10 +154,10 @@ Results count_nonzero(FunctionCall& call) {
 constexpr std::string_view comparison = "input:T other:T rtol:f=1e-05 atol:f=1e-08 equal_nan:b=False";
 constexpr std::array rows_of_special_numbers{
     CatalogueRow{"torch.isnan", "input:T", is_nan},
-    CatalogueRow{"torch.isinf", "input:T", is_kind<Special::Infinite>},
-    CatalogueRow{"torch.isfinite", "input:T", is_kind<Special::Finite>},
-    CatalogueRow{"torch.isposinf", "input:T", is_kind<Special::Above>},
-    CatalogueRow{"torch.isneginf", "input:T", is_kind<Special::Below>},
+    CatalogueRow{"torch.isinf", "input:T", is_kind<SpecialNumber::Infinite>},
+    CatalogueRow{"torch.isfinite", "input:T", is_kind<SpecialNumber::Finite>},
+    CatalogueRow{"torch.isposinf", "input:T", is_kind<SpecialNumber::Above>},
+    CatalogueRow{"torch.isneginf", "input:T", is_kind<SpecialNumber::Below>},
     CatalogueRow{"torch.isreal", "input:T", all_true},
     CatalogueRow{"torch.isclose", comparison, is_close},
     CatalogueRow{"torch.nan_to_num", "input:T nan:f?= posinf:f?= neginf:f?=", nan_to_num},

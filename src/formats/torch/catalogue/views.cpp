@@ -1,5 +1,6 @@
 // Source: the alias annotations of ATen/native/native_functions.yaml.
 #include "formats/torch/catalogue/views.h"
+#include "base/words.h"
 
 #include <algorithm>
 #include <array>
@@ -24,7 +25,7 @@ constexpr std::array<std::string_view, 7> splitting{
 
 }  // namespace
 
-bool may_share_memory(std::string_view operation) { return std::ranges::find(sharing, operation) != sharing.end(); }
-bool takes_apart(std::string_view operation) { return std::ranges::find(splitting, operation) != splitting.end(); }
+bool may_share_memory(std::string_view operation) { return is_among(sharing, operation); }
+bool takes_apart(std::string_view operation) { return is_among(splitting, operation); }
 
 }  // namespace convoy::torch

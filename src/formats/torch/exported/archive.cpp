@@ -15,7 +15,7 @@ constexpr const char* export_again =
     "\"model.pt2\")";
 
 // What stands in front of "archive_format": "" or "model/".
-std::optional<std::string> root_of(const ZipArchive& zip) {
+std::optional<std::string> program_root_of(const ZipArchive& zip) {
   for (const ZipEntry& entry : zip.entries())
     if (entry.name == "archive_format" || entry.name.ends_with("/archive_format"))
       return entry.name.substr(0, entry.name.size() - 14);
@@ -147,11 +147,11 @@ Result<DType> exported_dtype(const Json& number) {
 }
 
 bool is_exported(const ZipArchive& zip) {
-  return root_of(zip).has_value() || zip.find("serialized_exported_program.json");
+  return program_root_of(zip).has_value() || zip.find("serialized_exported_program.json");
 }
 
 Result<ExportedArchive> read_exported(const ZipArchive& zip) {
-  const auto root = root_of(zip);
+  const auto root = program_root_of(zip);
   if (!root)
     return fail(Fault::Unsupported,
                 std::string("is a torch.export archive of a layout before torch 2.8") + export_again);

@@ -11,7 +11,7 @@ namespace convoy::torch {
 namespace {
 
 constexpr int most_depth = 100;
-constexpr double largest = 9007199254740992.0;  // whole numbers below are exact
+constexpr double largest_exact = 9007199254740992.0;  // whole numbers below are exact
 
 using Number = std::optional<double>;
 
@@ -54,9 +54,9 @@ Number call_of(std::string_view name, const std::vector<double>& all) {
   return std::nullopt;
 }
 
-class Expression {
+class SizeExpression {
  public:
-  Expression(std::string_view text, const KnownSymbols& known) : text_(text), known_(known) {}
+  SizeExpression(std::string_view text, const KnownSymbols& known) : text_(text), known_(known) {}
 
   Number run() {
     const Number value = expression(0);
@@ -156,8 +156,8 @@ std::optional<std::string> only_symbol(std::string_view text) {
 }  // namespace
 
 std::optional<Size> value_of(std::string_view expression, const KnownSymbols& known) {
-  const Number value = Expression(expression, known).run();
-  if (!value || *value != std::floor(*value) || std::abs(*value) >= largest) return std::nullopt;
+  const Number value = SizeExpression(expression, known).run();
+  if (!value || *value != std::floor(*value) || std::abs(*value) >= largest_exact) return std::nullopt;
   return static_cast<Size>(*value);
 }
 
@@ -166,7 +166,7 @@ std::optional<std::pair<std::string, Size>> solved(std::string_view expression, 
   if (!name) return std::nullopt;
   const auto at = [&](Size number) { return value_of(expression, {{*name, number}}); };
   const auto zero = at(0), one = at(1);
-  if (!zero || !one || *one <= *zero || value < *zero || value >= static_cast<Size>(largest) ||
+  if (!zero || !one || *one <= *zero || value < *zero || value >= static_cast<Size>(largest_exact) ||
       (value - *zero) % (*one - *zero) != 0)
     return std::nullopt;
   const Size number = (value - *zero) / (*one - *zero);

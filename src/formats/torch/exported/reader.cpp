@@ -36,9 +36,9 @@ constexpr std::string_view in_training =
 
 std::unexpected<Error> malformed(std::string what) { return fail(Fault::Format, std::move(what)); }
 
-class Reader {
+class ExportedReader {
  public:
-  Reader(const ExportedArchive& archive, const LoadOptions& options) : archive_(archive), options_(options) {}
+  ExportedReader(const ExportedArchive& archive, const LoadOptions& options) : archive_(archive), options_(options) {}
 
   Result<Graph> run() {
     const Json* module = member(archive_.program, "graph_module");
@@ -636,7 +636,7 @@ class Reader {
 Result<Graph> read_exported_program(const ZipArchive& zip, const LoadOptions& options) {
   auto archive = read_exported(zip);
   if (!archive) return pass(archive);
-  return Reader(*archive, options).run();
+  return ExportedReader(*archive, options).run();
 }
 
 Result<std::vector<LoadedTensor>> weights_of_exported(const ZipArchive& zip) {

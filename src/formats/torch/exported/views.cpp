@@ -1,6 +1,7 @@
 // Source: ATen/native/TensorShape.cpp, native_functions.yaml (the alias annotations).
 #include "formats/torch/exported/views.h"
 
+#include "base/words.h"
 #include "formats/torch/catalogue/views.h"
 #include "formats/torch/exported/archive.h"
 #include "formats/torch/exported/arguments.h"
@@ -18,12 +19,10 @@ constexpr std::array looks{"transpose_", "t_", "unsqueeze_", "squeeze_", "detach
 constexpr std::array perhaps{"reshape", "flatten", "reshape_as", "ravel"};
 constexpr std::array casts{"to", "type_as"};
 
-bool is_among(const auto& words, std::string_view word) { return std::ranges::find(words, word) != words.end(); }
-
 std::unexpected<Error> unknown_way(const std::string& operation) {
   return fail(Fault::Unsupported, "changes a tensor through '" + operation + "', which is not followed");
 }
-Result<WayBack> inverse(const Json& said) {
+Result<WayBack> way_back(const Json& said) {
   const Json* dims = member(said, "dims");
   if (!dims || !dims->is_array()) return fail(Fault::Format, "has no dims");
   Json back = *dims;
@@ -112,7 +111,7 @@ Result<WayBack> way_back(const View& view, const Json& said, const Shape& whole)
   }
   if (operation == "transpose") return WayBack{"transpose.int", said};
   if (operation == "t") return WayBack{"transpose.int", {{"dim0", 0}, {"dim1", 1}}};
-  if (operation == "permute") return inverse(said);
+  if (operation == "permute") return way_back(said);
   if (operation == "alias" || operation == "detach" || operation == "contiguous" || operation == "to" ||
       operation == "type_as" || operation == "positive" || operation == "real" || operation.contains("conj") ||
       operation == "resolve_neg" || operation.ends_with("dropout"))

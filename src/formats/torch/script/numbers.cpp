@@ -1,4 +1,5 @@
 // What TorchScript's code computes before any tensor: sizes, counts, truths, lists.
+#include "base/words.h"
 #include "formats/torch/script/operators.h"
 #include "ops/expect.h"
 
@@ -23,8 +24,8 @@ constexpr std::array binaries{Operator{"add", "+"},           Operator{"sub", "-
 constexpr std::array comparisons{Operator{"eq", "=="}, Operator{"ne", "!="}, Operator{"lt", "<"},
                                  Operator{"le", "<="}, Operator{"gt", ">"},  Operator{"ge", ">="}};
 // Of a number that is alone: they hand it on.
-constexpr std::array<std::string_view, 7> handed_on{"to",         "clone",          "detach",     "alias",
-                                                    "contiguous", "ScalarImplicit", "IntImplicit"};
+constexpr std::array<std::string_view, 7> same_number{"to",         "clone",          "detach",     "alias",
+                                                      "contiguous", "ScalarImplicit", "IntImplicit"};
 
 template <class Table>
 const Operator* in_table(const Table& table, std::string_view name) {
@@ -204,7 +205,7 @@ Answer call_on_numbers(Tracer& tracer, Interpreter& in, const std::string& name,
     if (!scalar) return std::nullopt;
     plain.placed.push_back(*scalar);
   }
-  if (std::ranges::find(handed_on, name) != handed_on.end()) {
+  if (is_among(same_number, name)) {
     const auto dtype = name == "to" ? type_wanted(plain.placed) : std::nullopt;
     if (dtype == float64 && plain.placed[0].is_number())
       return tracer.constant(in, Tensor::of({}, std::vector<double>{plain.placed[0].real()}));

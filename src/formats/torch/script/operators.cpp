@@ -1,6 +1,7 @@
 // Which overload a call means, and its arguments as the rows take them.
 #include "formats/torch/script/operators.h"
 
+#include "base/words.h"
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/catalogue/views.h"
@@ -17,13 +18,8 @@ namespace convoy::torch {
 namespace {
 
 // Named by the operator and of no meaning for the numbers of a model in eval mode.
-constexpr std::array<std::string_view, 9> silent{"benchmark", "deterministic", "allow_tf32",         "copy",  "sparse",
-                                                 "implicit",  "path",          "scale_grad_by_freq", "stable"};
-
-template <class Table>
-bool has(const Table& table, std::string_view name) {
-  return std::ranges::find(table, name) != table.end();
-}
+constexpr std::array<std::string_view, 9> silent_words{
+    "benchmark", "deterministic", "allow_tf32", "copy", "sparse", "implicit", "path", "scale_grad_by_freq", "stable"};
 
 bool is_tensors(const Value& value) {
   const auto* all = value.as<Sequence>();
@@ -130,7 +126,7 @@ class Call {
       return {};
     }
     if (word == "memory_format" && value.is_whole()) lies_anew_ = value.whole() > 1;  // channels_last, channels_last_3d
-    if (parameter.kind == 'd' || value.is_none() || has(silent, word)) return {};
+    if (parameter.kind == 'd' || value.is_none() || is_among(silent_words, word)) return {};
     if (parameter.kind == 't') {
       const auto dtype = scalar_type(value.whole());
       if (!dtype) return std::unexpected(dtype.error());
@@ -224,7 +220,7 @@ class Call {
     for (std::size_t i = 0; i < items.size(); ++i) {
       const auto* free = items[i].as<FreeSize>();
       from.push_back(0);
-      if (!free || !free->is_size() || !has(makers, schema_.name)) {
+      if (!free || !free->is_size() || !is_among(makers, schema_.name)) {
         auto json = json_of(in_, items[i]);
         if (!json) return pass(json);
         list.push_back(std::move(*json));

@@ -64,9 +64,9 @@ Result<Archive> open_archive(const ZipArchive& zip) {
 // How the sizes of a trace are taken where nobody says any.
 enum class Batch : std::uint8_t { Free, AsTraced };
 
-class Reader {
+class ScriptReader {
  public:
-  Reader(const Archive& archive, const LoadOptions& options)
+  ScriptReader(const Archive& archive, const LoadOptions& options)
       : archive_(archive),
         options_(options),
         tracer_(options),
@@ -239,10 +239,10 @@ bool is_script(const ZipArchive& zip) { return !root_of(zip).empty(); }
 Result<Graph> read_script(const ZipArchive& zip, const LoadOptions& options) {
   const auto archive = open_archive(zip);
   if (!archive) return std::unexpected(archive.error());
-  if (archive->traced.empty()) return Reader(*archive, options).run(Batch::AsTraced);
-  auto free = Reader(*archive, options).run(Batch::Free);
+  if (archive->traced.empty()) return ScriptReader(*archive, options).run(Batch::AsTraced);
+  auto free = ScriptReader(*archive, options).run(Batch::Free);
   if (free && has_free_batch(*free)) return free;
-  auto fixed = Reader(*archive, options).run(Batch::AsTraced);
+  auto fixed = ScriptReader(*archive, options).run(Batch::AsTraced);
   return fixed || !free ? std::move(fixed) : std::move(free);
 }
 

@@ -1,5 +1,6 @@
 // Functions and methods by the names of PyTorch, called on tensors.
 #include "formats/torch/source/functions.h"
+#include "base/words.h"
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/catalogue/views.h"
@@ -27,22 +28,17 @@ constexpr std::array<std::string_view, 24> makers{
 constexpr std::array<std::string_view, 8> noises{
     "dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout", "rrelu_", "identity"};
 
-template <class Table>
-bool has(const Table& table, std::string_view name) {
-  return std::ranges::find(table, name) != table.end();
-}
-
 // Methods that are an element type.
 struct Typed {
   std::string_view method, type;
 };
-constexpr std::array typed{Typed{"float", "float32"}, Typed{"double", "float64"},    Typed{"half", "float16"},
-                           Typed{"int", "int32"},     Typed{"long", "int64"},        Typed{"short", "int16"},
-                           Typed{"bool", "bool"},     Typed{"bfloat16", "bfloat16"}, Typed{"byte", "uint8"}};
+constexpr std::array typed_methods{Typed{"float", "float32"}, Typed{"double", "float64"},    Typed{"half", "float16"},
+                                   Typed{"int", "int32"},     Typed{"long", "int64"},        Typed{"short", "int16"},
+                                   Typed{"bool", "bool"},     Typed{"bfloat16", "bfloat16"}, Typed{"byte", "uint8"}};
 
 // The element type that float(), to(...), type(...) or type_as(...) asks for; None: none.
 Value element_type(const Tracer& tracer, Interpreter& in, const std::string& name, const Arguments& given) {
-  if (const auto found = std::ranges::find(typed, name, &Typed::method); found != typed.end())
+  if (const auto found = std::ranges::find(typed_methods, name, &Typed::method); found != typed_methods.end())
     return in.text(std::string(found->type));
   if (name != "to" && name != "type" && name != "type_as") return {};
   const auto type_of = [&](const Value& v) -> Value {
@@ -132,7 +128,7 @@ Made settled_sizes(Tracer& tracer, Interpreter& in, SourceTensor& tensor, const 
 // Whether an argument is a list of sizes or pads, of which some may be tensors of one known number.
 bool lists_sizes(std::string_view word) {
   constexpr std::array<std::string_view, 6> all{"pad", "size", "shape", "output_size", "dims", "repeats"};
-  return std::ranges::find(all, word) != all.end();
+  return is_among(all, word);
 }
 
 // The numbers of a list of sizes.
@@ -434,7 +430,7 @@ Made by_row(Tracer& tracer, Interpreter& in, const std::string& name, bool in_pl
 bool is_function(const std::string& name) {
   std::string plain = name;
   if (plain.ends_with("_") && !plain.ends_with("__")) plain.pop_back();
-  return has(handed_on, plain) || has(makers, plain) || has(noises, plain) || special_named(plain) ||
+  return is_among(handed_on, plain) || is_among(makers, plain) || is_among(noises, plain) || special_named(plain) ||
          plain == "numel" || plain == "upsample_nearest" || row_named(plain) != nullptr;
 }
 
@@ -444,10 +440,10 @@ Made call_function_named(Tracer& tracer, Interpreter& in, const std::string& cal
   if (in_place) name.pop_back();
   if (auto out = given.take("out"); out && !out->is_none())
     return fail(Fault::Unsupported, name + "() writes into another tensor by 'out'");
-  if (has(makers, name)) return filled(tracer, in, name, std::move(given));
-  if (has(noises, name)) return dropped(tracer, in, called, std::move(given));
+  if (is_among(makers, name)) return filled(tracer, in, name, std::move(given));
+  if (is_among(noises, name)) return dropped(tracer, in, called, std::move(given));
   if (given.placed.empty() && given.named.empty()) return fail(Fault::Format, name + "() of nothing");
-  if (has(handed_on, name)) return handed(tracer, in, name, given);
+  if (is_among(handed_on, name)) return handed(tracer, in, name, given);
   if (const Special* special = special_named(name)) return special->run(tracer, in, name, std::move(given));
   return by_row(tracer, in, name, in_place, given);
 }

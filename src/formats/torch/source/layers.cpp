@@ -82,9 +82,9 @@ Result<Sizes> sizes(const Instance& self, const char* word) {
   return all;
 }
 
-class Weights {
+class LayerWeights {
  public:
-  Weights(Tracer& tracer, Interpreter& in, Instance& self) : tracer_(tracer), in_(in), self_(self) {}
+  LayerWeights(Tracer& tracer, Interpreter& in, Instance& self) : tracer_(tracer), in_(in), self_(self) {}
 
   Status convolution(const std::string& name) {
     const bool transposed = name.find("Transpose") != std::string::npos;
@@ -158,7 +158,7 @@ class Weights {
 };
 
 Status make_weights(Tracer& tracer, Interpreter& in, const std::string& name, Instance& self) {
-  Weights weights(tracer, in, self);
+  LayerWeights weights(tracer, in, self);
   const Size space = space_in(name);
   if (name.starts_with("Conv")) {
     for (const char* word : {"kernel_size", "stride", "padding", "dilation", "output_padding"})
