@@ -1,6 +1,6 @@
-"""Do two sources of a folder each define a name without linkage? The sources of a folder are compiled in batches, and which
-of them share one changes as files grow: the build would break, one day, at a file that nobody touched. A small format's folders
-are compiled as one (cmake/batches.cmake).
+"""Do two sources of a part of the house each define a name without linkage? They are compiled in batches, and which of them
+share one changes as files grow: the build would break, one day, at a file that nobody touched. Short parts share batches
+(cmake/batches.cmake).
 
     python3 tools/check_names.py [FOLDER]     src/ where none is named
 
@@ -169,20 +169,30 @@ def names_without_linkage(text: str):
             at = end
 
 
-def joined(folder: Path) -> Path:
-    """The folder with which this one shares batches: its format's, where all of that is no longer than a batch."""
-    whole = next((p for p in (folder, *folder.parents) if p.parent == ROOT / "src/formats"), folder)
-    lines = sum(len(path.read_text().splitlines()) for path in whole.rglob("*.cpp"))
-    return whole if lines <= BATCH else folder
+def part_of(folder: Path) -> str:
+    """The part of the house whose sources share batches (cmake/batches.cmake)."""
+    name = folder.relative_to(ROOT).as_posix()
+    if re.fullmatch(r"src/formats/[^/]+/(source|script)", name):
+        return "programs"
+    return re.sub(r"^(src/formats/[^/]+|[^/]+/[^/]+)(/.*)?$", r"\1", name)
+
+
+def batches_of(sources: list[Path]) -> dict[Path, str]:
+    """For each source the part with which it may share a batch; short parts share theirs."""
+    lines: dict[str, int] = defaultdict(int)
+    for path in sources:
+        lines[part_of(path.parent)] += len(path.read_text().splitlines())
+    return {path: "short parts" if lines[part] < BATCH // 3 else part for path in sources for part in [part_of(path.parent)]}
 
 
 def clashes(folder: Path):
     """One line for each two files that are compiled together and could not share a batch: overloads could."""
     seen = defaultdict(list)
-    batch_of = {path.parent: joined(path.parent) for path in folder.rglob("*.cpp")}
-    for path in sorted(folder.rglob("*.cpp")):
+    sources = sorted(folder.rglob("*.cpp"))
+    batch_of = batches_of(sources)
+    for path in sources:
         for space, name, line, parameters in names_without_linkage(path.read_text()):
-            seen[batch_of[path.parent], space, name].append((path, line, parameters))
+            seen[batch_of[path], space, name].append((path, line, parameters))
     for (_, _, name), places in seen.items():
         for (one, line, a), (other, other_line, b) in combinations(places, 2):
             function = a.endswith(")") and b.endswith(")")
