@@ -280,9 +280,10 @@ nb::tuple mend(const convoy::Model& a, const convoy::Model& b, const nb::bytes& 
 }
 
 nb::tuple copy_weights(const nb::bytes& path_a, const nb::bytes& path_b, const nb::bytes& path,
-                       const convoy::ReadOptions& reading, std::uint64_t seed, int threads, const Asked& asked) {
+                       const convoy::ReadOptions& reading_a, const convoy::ReadOptions& reading_b, std::uint64_t seed,
+                       int threads, const Asked& asked) {
   const std::string a = path_of(path_a), b = path_of(path_b), output = path_of(path);
-  const convoy::CopySettings settings{reading, reading, true, true, seed, threads};
+  const convoy::CopySettings settings{reading_a, reading_b, true, true, seed, threads};
   const auto outcome = value_of(aside(asked, [&] { return convoy::copy_weights(a, b, output, settings); }));
   return nb::make_tuple(outcome.holds, text(outcome.text), outcome.json);
 }
@@ -452,6 +453,13 @@ NB_MODULE(_convoy, m) {
             return value_of(model.outputs_at(layers));
           },
           "layers"_a)
+      .def("probing_inputs",
+           [](const convoy::Model& model) {
+             nb::list all;
+             for (const Tensor& one : value_of(model.probing_inputs())) all.append(array_of(one));
+             return all;
+           })
+      .def("fingerprint", &convoy::Model::fingerprint)
       .def("run", &run, "inputs"_a, "settings"_a, "asked"_a);
   m.def(
       "load",
@@ -480,7 +488,8 @@ NB_MODULE(_convoy, m) {
   m.def("diff", &diff, "a"_a, "b"_a, "inputs"_a, "seed"_a, "threads"_a, "page"_a, "asked"_a);
   m.def("mend", &mend, "a"_a, "b"_a, "folder"_a, "inputs"_a, "seed"_a, "threads"_a, "overwrites"_a, "asked"_a);
   m.def("diff_calls", &diff_calls, "a"_a, "b"_a, "settings"_a);
-  m.def("copy_weights", &copy_weights, "a"_a, "b"_a, "output"_a, "reading"_a, "seed"_a, "threads"_a, "asked"_a);
+  m.def("copy_weights", &copy_weights, "a"_a, "b"_a, "output"_a, "reading_a"_a, "reading_b"_a, "seed"_a, "threads"_a,
+        "asked"_a);
   m.def("weights", &weights, "path"_a, "asked"_a);
   m.def(
       "functions_of",

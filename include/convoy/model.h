@@ -87,6 +87,11 @@ class Model {
   // Fails (Usage): none has that name.
   Result<Model> outputs_at(const std::vector<std::string>& layers) const;
 
+  // Inputs that can show a fault, at sizes that the model takes: those that its ports are proved with first.
+  Result<std::vector<Tensor>> probing_inputs(std::uint64_t seed = 0) const;
+  // SHA-256 over the operators, their names and checksums of all numbers: another one where what was read has changed since.
+  std::string fingerprint() const;
+
   const Graph& graph() const { return *graph_; }
 
  private:

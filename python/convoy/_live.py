@@ -6,6 +6,7 @@ import contextlib
 import functools
 import os
 import sys
+import threading
 import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Callable, Iterator, TypeVar
@@ -49,10 +50,10 @@ def kind_of(thing: Any) -> str | None:
         return "script"
     if _is_a(thing, "torch.export", "ExportedProgram"):
         return "program"
+    if _is_a(thing, "keras", "Model") or _is_a(thing, "tf_keras", "Model") or _is_a(thing, "tensorflow", "keras.Model"):
+        return "keras"  # a torch.nn.Module as well where Keras computes with PyTorch
     if _is_a(thing, "torch", "nn.Module"):
         return "module"
-    if _is_a(thing, "keras", "Model") or _is_a(thing, "tf_keras", "Model") or _is_a(thing, "tensorflow", "keras.Model"):
-        return "keras"
     if _is_a(thing, "onnx", "ModelProto"):
         return "onnx"
     return None
@@ -70,6 +71,30 @@ def _in_eval_mode(module: Any) -> Iterator[None]:
     finally:
         for part in training:
             part.training = True
+
+
+_exporting = threading.Lock()  # torch.export is for one thread at a time
+
+
+@contextlib.contextmanager
+def _attributes_kept(module: Any) -> Iterator[None]:
+    """Tensors that forward() keeps for later calls: while it is exported they hold no numbers, and would break the module."""
+    import torch
+
+    def without_numbers(value: Any) -> bool:
+        return isinstance(value, torch._subclasses.FakeTensor) or type(value).__name__ == "FunctionalTensor"
+
+    before = [(part, dict(vars(part)), dict(part._buffers)) for part in module.modules()]
+    try:
+        yield
+    finally:
+        for part, attributes, buffers in before:
+            for now, then in ((vars(part), attributes), (part._buffers, buffers)):
+                for name in [name for name, value in now.items() if without_numbers(value)]:
+                    if name in then:
+                        now[name] = then[name]
+                    else:
+                        del now[name]
 
 
 def _suffix_of(data: bytes) -> str:
@@ -140,11 +165,23 @@ def _plain_outputs(module: Any) -> Iterator[None]:
             del module.forward
 
 
+def _two_of(x: Any) -> Any:
+    """Twice the example: torch.export takes a batch of one for a size that never changes."""
+    import torch
+
+    if isinstance(x, dict):
+        return {name: _two_of(one) for name, one in x.items()}
+    if isinstance(x, (list, tuple)):
+        return type(x)(_two_of(one) for one in x)
+    return torch.cat([x, x]) if isinstance(x, torch.Tensor) and x.ndim > 1 and x.shape[0] == 1 else x
+
+
 def _exported(module: Any, examples: tuple, frees_batch: bool) -> Any:
     import torch
 
     try:
-        program = torch.export.export(module, examples, dynamic_shapes=_free_batch(examples) if frees_batch else None)
+        freed = _two_of(examples) if frees_batch else examples
+        program = torch.export.export(module, freed, dynamic_shapes=_free_batch(freed) if frees_batch else None)
         if frees_batch and _asks_for_sizes(program):
             program = torch.export.export(module, examples)
     except Exception:
@@ -162,7 +199,7 @@ def _save_module(module: Any, inputs: tuple, path: Path, frees_batch: bool) -> N
         examples = tuple(_example(x) for x in inputs)
     except Exception as error:
         raise UsageError(f"an example input is no tensor ({_first_line(error)})", place) from error
-    with _in_eval_mode(module), open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere):
+    with _exporting, _in_eval_mode(module), _attributes_kept(module), open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere):
         try:
             program = _exported(module, examples, frees_batch)
         except Exception as error:
@@ -275,8 +312,11 @@ def save(thing: Any, folder: Path, inputs: tuple = (), frees_batch: bool = True)
         path = folder / "model.pt2"
         _save_module(thing, inputs, path, frees_batch)
     elif kind == "keras":
+        from . import _live_keras
+
         path = folder / "model.keras"
         thing.save(path)
+        _live_keras.check(thing, path)
     elif kind == "onnx":
         path = folder / "model.onnx"
         path.write_bytes(thing.SerializeToString())

@@ -33,6 +33,20 @@ def _as_declared(y: Any, dtype: str, narrows: bool) -> Any:
         return y.astype(dtype)
 
 
+def _check_holds(name: str, dtype: str, array: Any) -> None:
+    """Whole numbers that the input's type has not would wrap round into others."""
+    if "int" not in dtype:
+        return
+    if "float" in str(array.dtype):
+        raise UsageError(f"input {name!r} takes {dtype}, not {array.dtype}: convert it first")
+    if array.dtype == dtype or not isinstance(array, np.ndarray) or array.dtype.kind not in "iu" or not array.size:
+        return
+    least, most = int(array.min()), int(array.max())
+    range_of = np.iinfo(dtype)
+    if least < range_of.min or most > range_of.max:
+        raise UsageError(f"input {name!r} takes {dtype}, which has no {least if least < range_of.min else most}: give numbers from {range_of.min} to {range_of.max}")
+
+
 class Model:
     """A model that was read. Call it with arrays; see `inputs`, `outputs`, `layers` and `summary()`."""
 
@@ -85,7 +99,10 @@ class Model:
 
     def outputs_at(self, layers: str | Sequence[str]) -> Model:
         """The model up to these layers or values, by the names of `layers` and of tables: it gives what each of them does."""
-        return Model(self._native.outputs_at(_names(layers, "layers")), self.source, None, self._options)
+        wanted = _names(layers, "layers")
+        cut = Model(self._native.outputs_at(wanted), self.source, self.made_of, {**self._options, "outputs": wanted})
+        cut._examples = self._examples
+        return cut
 
     def __call__(self, *inputs: Any, float64: bool | None = None, threads: int = 0, plain: bool = False, direct: bool = False,
                  budget: int | str | None = None, progress: Watcher = None) -> Any:
@@ -119,8 +136,7 @@ class Model:
             inputs = tuple(inputs[0])
         arrays = [_array(x) for x in inputs]
         for value, array in zip(self.inputs, arrays):
-            if "int" in value.dtype and "float" in str(array.dtype):
-                raise UsageError(f"input {value.name!r} takes {value.dtype}, not {array.dtype}: convert it first")
+            _check_holds(value.name, value.dtype, array)
         settings = _convoy.RunSettings()
         settings.doubles = "float64" in self._native.dtypes if float64 is None else _truth(float64, "float64")
         settings.threads = _threads(threads)
@@ -151,7 +167,7 @@ class Model:
         pieces = self.made_of.values() if isinstance(self.made_of, Mapping) else [self.made_of]
         if not all(isinstance(one, (str, os.PathLike, bytes)) for one in pieces):
             raise TypeError(f"{self!r} cannot be pickled: only models that were read from a path or bytes can be read again")
-        return _load_again, (self.made_of, self._options)
+        return _load_again, (self.made_of, self._options, self._native.fingerprint())
 
     def __repr__(self) -> str:
         return f"<convoy.Model {self.name!r} from {self.source}: {len(self.layers)} layers, {self.parameters} parameters>"
@@ -167,8 +183,20 @@ def _check_example_says_shapes(source: Any, options: Mapping) -> None:
                          "the module lets it be; for other free sizes give a torch.export.export(..., dynamic_shapes=...)")
 
 
-def _load_again(source: Any, options: dict) -> Model:
-    return load(source, **options)
+def _load_again(source: Any, options: dict, fingerprint: str) -> Model:
+    model = load(source, **options)
+    _check_fingerprint(model._native, fingerprint, model.source)
+    return model
+
+
+def _check_fingerprint(native: _convoy.Model, fingerprint: str, source: str) -> None:
+    if native.fingerprint() != fingerprint:
+        raise UsageError("what the model was read from has changed since, and is read once more for this: read it again with convoy.load", source)
+
+
+def _check_unchanged(again: _convoy.Model, was: Model) -> None:
+    """What is read once more has to be what was read."""
+    _check_fingerprint(again, was._native.fingerprint(), was.source)
 
 
 def load(source: Any, *inputs: Any, size=None, shapes=None, types=None, weights=None, outputs=(), import_roots=(), seed=None,
@@ -305,12 +333,15 @@ def port(source: Any, output: str | os.PathLike, *inputs: Any, to: str = "", for
     settings = _porting(to, force, proof, without, opset, interface, weights_format, optimize, external_data, float16_weights, reals,
                         quantized, reading.get("seed"), threads)
     place = _path(output, "output")
+    was = source if isinstance(source, Model) and not reading else None
     source, inputs, reading = _read_again(source, inputs, reading)
     source, reading = _weights.apart(source, reading)
     with _live.temporary_folder() as folder, asked(budget, progress) as wish, _weights.at_hand(reading) as reading:
         _check_example_says_shapes(source, reading)
 
         def carry(path: str | os.PathLike) -> tuple:
+            if was is not None:
+                _check_unchanged(_convoy.load(os.fsencode(path), _reading(**reading), wish), was)
             return _convoy.port(os.fsencode(path), place, settings, _reading(**reading), wish)
 
         is_path = _remote.is_local(source)
@@ -499,13 +530,19 @@ def diff_calls(a: str, b: str, size=(), kernel=(), channels: int | None = None, 
     return CallsDifference(same, tuple(findings), Text(text), _json(data))
 
 
-def weights(file: str | os.PathLike, *, budget: int | str | None = None) -> dict[str, np.ndarray]:
-    """Every tensor of a model or weights file (.safetensors, .pt, .npz, .weights.h5 as well), by its name there and in its order.
+def weights(file: Any, *, budget: int | str | None = None) -> dict[str, np.ndarray]:
+    """Every tensor of a model or weights file (.safetensors, .pt, .npz, .weights.h5 as well; its path, its bytes or open), by its name
+    there and in its order.
 
     bfloat16, which numpy has not, comes as float32: the same numbers. Nothing that the file holds is executed.
     """
     with asked(budget, False) as wish:
-        return dict(_convoy.weights(_path(file, "file"), wish))
+        if not _live.is_bytes(file) and not _live.is_open(file):
+            return dict(_convoy.weights(_path(file, "file"), wish))
+        with _live.temporary_folder() as folder:
+            path = folder / "weights"
+            path.write_bytes(_live.whole(file))
+            return dict(_convoy.weights(os.fsencode(path), wish))
 
 
 def assert_same(a: Any, b: Any, *inputs: Any, **options: Any) -> None:

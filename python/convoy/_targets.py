@@ -1,17 +1,19 @@
 """Models as live objects of another framework, and trained numbers into one that somebody else wrote."""
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from typing import TYPE_CHECKING, Any
 
 from . import _convoy, _live, _remote, _weights
 from ._arguments import _reading, _seed, _threads
-from ._model import _module_inputs, _named, _read_again, _report, port
+from ._model import Model, _check_unchanged, _module_inputs, _named, _read_again, _report, port
 from ._progress import Watcher, asked
 from .errors import NotProven, Unsupported, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     import numpy as np
@@ -50,8 +52,10 @@ def copy_weights(a: Any, b: Any, *inputs: Any, threads: int = 0, budget: int | s
     if kind not in ("module", "keras"):
         raise UsageError(f"{type(b).__module__}.{type(b).__qualname__} takes no weights here: give a live torch.nn.Module or keras.Model; "
                          "`convoy weights A B --copy` writes files")
-    a, inputs, _ = _read_again(a, inputs, {})
-    with _live.temporary_folder() as folder, _weights.at_hand(reading) as reading:
+    was = a if isinstance(a, Model) else None
+    a, inputs, of_a = _read_again(a, inputs, reading)
+    a, of_a = _weights.apart(a, of_a)
+    with _live.temporary_folder() as folder, _weights.at_hand(of_a) as of_a, _weights.at_hand(reading) as reading:
         sides = []
         for name, one in (("a", a), ("b", b)):
             if _remote.is_local(one):
@@ -67,8 +71,10 @@ def copy_weights(a: Any, b: Any, *inputs: Any, threads: int = 0, budget: int | s
                 sides.append(str(_live.save(one, folder / name, inputs)))  # a sequence, or images channels last
         output = folder / ("weights.npz" if kind == "module" else "model.keras")
         with asked(budget, progress) as wish:
+            if was is not None:
+                _check_unchanged(_convoy.load(os.fsencode(sides[0]), _reading(**of_a), wish), was)
             holds, text, data = _convoy.copy_weights(os.fsencode(sides[0]), os.fsencode(sides[1]), os.fsencode(output),
-                                                     _reading(**reading), seed, threads, wish)
+                                                     _reading(**of_a), _reading(**reading), seed, threads, wish)
         report = _report((holds, [], text, data), True)
         if not holds:
             error = NotProven("with these numbers the models do not compute the same; nothing was changed", _named(b))
@@ -89,14 +95,35 @@ def _weights_of(file: Path) -> list:
 
 
 def _load_state(module: Any, file: Path) -> None:
+    """All of the numbers, or none of them: the module's own are put back where one of its tensors does not hold what it is given."""
     import torch
 
     with np.load(file) as arrays:
         state = {name: torch.from_numpy(np.array(arrays[name])) for name in arrays.files}
-    wanted = module.state_dict()
+    tensors = module.state_dict()
+    before = {name: tensors[name].detach().clone() for name in state}
     with torch.no_grad():
-        for name, value in state.items():
-            wanted[name].copy_(value)
+        trouble = _written(tensors, state)
+        if trouble:
+            for name, value in before.items():
+                with contextlib.suppress(RuntimeError):
+                    tensors[name].copy_(value)
+            raise Unsupported(f"{trouble}; nothing was changed", _named(module))
+
+
+def _written(tensors: dict, state: dict) -> str:
+    """Copies every tensor; which of them does not hold its numbers afterwards, and why."""
+    import torch
+
+    for name, value in state.items():
+        try:
+            tensors[name].copy_(value)
+        except RuntimeError as error:
+            return f"tensor '{name}' cannot be written to ({str(error).splitlines()[0]})"
+    for name, value in state.items():
+        if not torch.equal(tensors[name].nan_to_num(), value.to(tensors[name]).nan_to_num()):
+            return f"tensor '{name}' shares its memory with another one, which is given other numbers: let each have its own"
+    return ""
 
 
 def _module_from(path: Path) -> Any:
@@ -112,6 +139,20 @@ def _module_from(path: Path) -> Any:
     return module
 
 
+@contextlib.contextmanager
+def _usual_torch() -> Iterator[None]:
+    """Whatever the caller has set for tensors of its own: numbers as they were proved, in memory that can be trained."""
+    import torch
+
+    default = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float32)
+    try:
+        with torch.device("cpu"), torch.inference_mode(False), torch.enable_grad():
+            yield
+    finally:
+        torch.set_default_dtype(default)
+
+
 def to_torch(source: Any, *inputs: Any, **options: Any) -> Any:
     """A live torch.nn.Module with the weights of `source`, its class written by us; `module.source` is that text."""
     with _live.temporary_folder() as folder:
@@ -119,7 +160,7 @@ def to_torch(source: Any, *inputs: Any, **options: Any) -> Any:
         port(source, path, *inputs, to="torch", **options)
         import torch
 
-        with torch.random.fork_rng(devices=[]):  # layers draw weights that are then replaced
+        with torch.random.fork_rng(devices=[]), _usual_torch():  # layers draw weights that are then replaced
             module = _module_from(path).load()
         if not hasattr(module, "source"):  # a layer may be called so
             object.__setattr__(module, "source", path.read_text())

@@ -9,6 +9,7 @@
 #include "base/granted.h"
 #include "base/mapped_file.h"
 #include "base/nearest.h"
+#include "base/sha256.h"
 #include "base/shown.h"
 #include "diagnose/diagnose.h"
 #include "explain/explanation.h"
@@ -16,6 +17,7 @@
 #include "formats/from_memory.h"
 #include "formats/source.h"
 #include "graph/cut.h"
+#include "graph/text.h"
 #include "library/load_options.h"
 #include "port/compared_calls.h"
 #include "port/copy_weights.h"
@@ -23,6 +25,7 @@
 #include "port/pair.h"
 #include "port/port.h"
 #include "port/spelt_steps.h"
+#include "prove/prove.h"
 #include "report/calls.h"
 #include "report/copied.h"
 #include "report/cost.h"
@@ -288,6 +291,15 @@ Result<std::map<std::string, Tensor>> Model::run(const std::map<std::string, Ten
   const auto names = result_names();
   for (std::size_t i = 0; i < results->size(); ++i) named.emplace(names[i], std::move((*results)[i]));
   return named;
+}
+
+Result<std::vector<Tensor>> Model::probing_inputs(std::uint64_t seed) const {
+  return guarded([&] { return convoy::probing_inputs(*graph_, 0, seed); });
+}
+
+std::string Model::fingerprint() const {
+  const std::string text = text_of(*graph_);  // with a checksum of every constant
+  return sha256_hex(std::as_bytes(std::span(text)));
 }
 
 Result<Model> Model::outputs_at(const std::vector<std::string>& layers) const {

@@ -43,6 +43,18 @@ TEST(Library, AModelSaysWhatItTakesDoesAndGives) {
   EXPECT_TRUE(model->summary_json().starts_with("{"));
 }
 
+TEST(Library, AModelIsToldFromAnotherAndHasInputsToTryItWith) {
+  const auto model = load(digits, ReadOptions{}), again = load(digits, ReadOptions{});
+  ASSERT_TRUE(model && again);
+  EXPECT_EQ(model->fingerprint(), again->fingerprint());
+  EXPECT_EQ(model->fingerprint().size(), 64U);
+  EXPECT_NE(model->fingerprint(), model->outputs_at({model->layers()[1].name})->fingerprint());
+  const auto inputs = model->probing_inputs();
+  ASSERT_TRUE(inputs) << message(inputs.error());
+  EXPECT_TRUE(model->run(*inputs));
+  EXPECT_FALSE(same_bytes(inputs->front(), model->probing_inputs(1)->front()));
+}
+
 TEST(Library, BytesThatTheCallerHoldsAreAModel) {
   std::ifstream file(digits, std::ios::binary);
   std::vector<char> held{std::istreambuf_iterator<char>(file), {}};

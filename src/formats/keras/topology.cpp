@@ -290,6 +290,14 @@ Result<Model> read_functional(const Json& config, Model model, const Version& ve
 
 }  // namespace
 
+// The module of an object's class. Keras writes null for a class of the program itself, a notebook's, beside the name that it has
+// there, which may be a stock layer's.
+std::string module_of(const Json& object) {
+  const bool of_the_program = object.is_object() && object.contains("module") && object["module"].is_null() &&
+                              !word(object, "registered_name").empty();
+  return of_the_program ? "__main__" : word(object, "module");
+}
+
 bool is_model_class(const std::string& class_name) {
   return class_name == "Functional" || class_name == "Model" || class_name == "Sequential" || class_name == "Container";
 }
@@ -299,7 +307,7 @@ Result<Layer> read_layer(const Json& object, const Version& version) {
   layer.class_name = word(object, "class_name");
   if (!object.is_object() || layer.class_name.empty()) return fail(Fault::Format, "a layer has no class_name");
   layer.config = part(object, "config");
-  layer.module = word(object, "module");
+  layer.module = module_of(object);
   // Before Keras 3 functions were no nodes of their own: what goes by a layer's name is the layer.
   if (layer.module.empty() && version.major < 3 && catalogued_layer(layer.class_name)) layer.module = "keras.layers";
   layer.registered_name = word(object, "registered_name");
@@ -322,7 +330,7 @@ Result<Model> read_model(const Json& object, const Version& version) {
   if (model.class_name.empty() || !config) return fail(Fault::Format, "the model has no class_name or no config");
   model.name = config->is_object() ? word(*config, "name") : "";
   if (model.name.empty()) model.name = model.class_name;
-  if (!of_keras(word(object, "module")) || !is_model_class(model.class_name))
+  if (!of_keras(module_of(object)) || !is_model_class(model.class_name))
     return fail(Fault::Unsupported,
                 "model '" + model.name + "' (" + model.class_name +
                     ") is a class of its own, written as Python code, which the file does not hold");

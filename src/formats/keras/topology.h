@@ -53,6 +53,7 @@ Result<Model> read_model(const Json& object, const Version& version);
 Result<Layer> read_layer(const Json& object, const Version& version);
 
 inline std::string place_of(const Layer& layer) { return "layer '" + layer.name + "' (" + layer.class_name + ")"; }
+std::string module_of(const Json& object);
 bool is_model_class(const std::string& class_name);
 
 }  // namespace convoy::keras

@@ -57,6 +57,20 @@ TEST(Keras, AResidualOfItsApplicationsIsScaled) {
   EXPECT_EQ(only<Binary>(graph).function, BinaryFunction::Add);
 }
 
+TEST(Keras, AClassOfANotebookIsNotTheStockOneOfItsName) {
+  const auto dense = [](const std::string& written_as) {
+    return failure(chain(R"({"class_name": "Dense", )" + written_as + R"("config": {"name": "d", "units": 2}})"));
+  };
+  EXPECT_NE(dense(R"("module": null, "registered_name": "Dense", )").find("is a class of its own ('Dense')"),
+            std::string::npos);
+  EXPECT_EQ(dense(R"("module": "keras.layers", "registered_name": null, )"), "");
+  EXPECT_EQ(dense(""), "");
+  EXPECT_NE(failure(R"({"keras_version": "3.15.1", "module": null, "registered_name": "Sequential",
+      "class_name": "Sequential", "config": {"name": "net", "layers": []}})")
+                .find("is a class of its own"),
+            std::string::npos);
+}
+
 TEST(Keras, SameStaysSameAndKernelsStayAsTheyAreStored) {
   const Graph graph =
       structure(chain(R"({"class_name": "Conv2D", "config": {"name": "conv", "filters": 4, "kernel_size": [3, 2],

@@ -1,0 +1,100 @@
+"""Live Keras models against the files that Keras writes of them: a file keeps names where the object has code, and whoever reads the
+file takes a name for what Keras means by it. So the object itself is asked."""
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from . import _convoy
+from .errors import Error, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import numpy as np
+else:
+    from . import _numpy as np
+
+_ROUNDING = 1e-6  # of one function on both sides
+_SHARE, _FAR = 0.01, {False: 1e-3, True: 5e-2}  # of how many numbers, how far relative to the largest; with half precision
+
+
+def check(model: Any, path: Path) -> None:
+    """Raises Unsupported where the file says something else than the object does."""
+    for layer in model._flatten_layers():
+        for key in ("activation", "recurrent_activation"):
+            _check_activation(layer, key)
+    _check_numbers(model, path)
+
+
+def _activations_of(layer: Any) -> Any:
+    """Those of the Keras that the layer is of: two may be imported."""
+    older = any(one.__module__.startswith("tf_keras") for one in type(layer).__mro__)
+    return getattr(sys.modules.get("tf_keras" if older else "keras"), "activations", None)
+
+
+def _check_activation(layer: Any, key: str) -> None:
+    function = getattr(layer, key, None)
+    name = getattr(function, "__name__", None)
+    stock = getattr(_activations_of(layer), name, None) if isinstance(name, str) else None
+    if stock is None or stock is function or _same_function(function, stock):
+        return
+    raise Unsupported(f"{key} is {function.__module__}.{name}, a function of its own, of which Keras's file keeps only the name '{name}', and keras.activations.{name} "
+                      "is another: call it in the model instead of giving it to the layer", f"layer '{layer.name}' ({type(layer).__name__})")
+
+
+def _same_function(function: Any, stock: Any) -> bool:
+    """Functions of TensorFlow and of keras.ops are given as activations too, most of them the same."""
+    x = np.linspace(-9, 9, 256, dtype="float32").reshape(4, 64)
+    try:
+        ours, theirs = _numbers(function(x)), _numbers(stock(x))
+    except Exception:
+        return False
+    return ours.shape == theirs.shape and bool(np.allclose(ours, theirs, rtol=_ROUNDING, atol=_ROUNDING, equal_nan=True))
+
+
+def _numbers(y: Any) -> np.ndarray:
+    """A tensor of whichever backend as an array."""
+    return np.asarray(y.detach().cpu() if hasattr(y, "detach") else y)
+
+
+def _leaves(y: Any) -> Iterator[Any]:
+    """In the order in which Keras flattens: dictionaries by key."""
+    if isinstance(y, dict):
+        y = [y[key] for key in sorted(y)]
+    if isinstance(y, (list, tuple)):
+        for one in y:
+            yield from _leaves(one)
+    else:
+        yield y
+
+
+def _given(model: Any, arrays: list) -> Any:
+    structure = getattr(model, "_inputs_struct", None)
+    if isinstance(structure, dict) and len(structure) == len(arrays):
+        return dict(zip(sorted(structure), arrays))
+    return arrays[0] if len(arrays) == 1 else arrays
+
+
+def _check_numbers(model: Any, path: Path) -> None:
+    """Both on the same made-up numbers. Judged by most of them: what counts or chooses may turn over by a rounding."""
+    asked = _convoy.Asked(None, None)
+    try:
+        native = _convoy.load(str(path).encode(), _convoy.ReadOptions(), asked)
+        arrays = native.probing_inputs()
+        read = native.run(arrays, _convoy.RunSettings(), asked)
+    except Error:
+        return  # what cannot be read says so where it is read
+    try:
+        live = [_numbers(y) for y in _leaves(model(_given(model, arrays)))]
+    except Exception:
+        return  # a model that takes its inputs in another way
+    halves = any(name in ("float16", "bfloat16") for name in native.dtypes)
+    for name, ours, theirs in zip(native.result_names, read, live):
+        if ours.shape == theirs.shape and ours.dtype.kind == "f" and theirs.dtype.kind == "f" and theirs.size:
+            ours, theirs = ours.astype("float64"), theirs.astype("float64")
+            off = np.abs(ours - theirs)
+            if np.mean(off > _FAR[halves] * np.abs(theirs).max()) > _SHARE:
+                raise Unsupported(f"the object gives other numbers than the file that Keras writes of it (output '{name}' differs by up to {off.max():.3g}): a class, a "
+                                  "function or a call of its own stands in it under a name of Keras's", f"{type(model).__name__} '{model.name}'")

@@ -1,0 +1,265 @@
+"""Live objects that are not what their files say, and what a call leaves of them: judged by the objects themselves."""
+import copy
+import io
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import keras
+import numpy as np
+import pytest
+import torch
+from keras import layers as L
+from keras import ops
+from torch import nn
+
+X = np.linspace(-2, 2, 12, dtype="float32").reshape(2, 6)
+
+
+@pytest.fixture(autouse=True)
+def convoy(python_module):
+    return python_module
+
+
+def of_the_program(name: str, base: type, call) -> type:
+    """A class as a notebook has it, of a name that is Keras's."""
+    return type(name, (base,), {"call": call, "__module__": "__main__"})
+
+
+Doubling = of_the_program("Dense", L.Dense, lambda self, x: L.Dense.call(self, x) * 2)
+Threefold = of_the_program("Sequential", keras.Sequential, lambda self, x, training=None, mask=None: keras.Sequential.call(self, x) * 3)
+Swapped = of_the_program("ReLU", L.Layer, lambda self, x: -x)
+
+
+@pytest.mark.parametrize("made", [
+    lambda: keras.Sequential([L.Input((6,)), Doubling(3)]),
+    lambda: keras.Sequential([L.Input((6,)), L.Dense(3), Swapped()]),
+    lambda: Threefold([L.Input((6,)), L.Dense(3)]),
+    lambda: keras.Sequential([L.Input((6,)), Threefold([L.Input((6,)), L.Dense(3)])]),
+])  # fmt: skip
+def test_a_class_of_a_notebook_is_not_keras_s_of_that_name(convoy, tmp_path, made):
+    """A file of the older kind, .h5, does not tell them apart; the live model does."""
+    model = made()
+    with pytest.raises(convoy.Unsupported, match="of its own"):
+        convoy.load(model)
+    model.save(tmp_path / "m.keras")
+    with pytest.raises(convoy.Unsupported, match="of its own"):
+        convoy.load(tmp_path / "m.keras")
+
+
+def test_a_sequence_of_tokens_through_a_cell_of_a_notebook(convoy):
+    cell = of_the_program("LSTMCell", L.LSTMCell, L.LSTMCell.call)
+    with pytest.raises(convoy.Unsupported, match="LSTMCell"):
+        convoy.load(keras.Sequential([L.Input((5, 6)), L.RNN(cell(4))]))
+
+
+def gelu(x):
+    return x * ops.sigmoid(1.702 * x)
+
+
+def swish(x):
+    return x * ops.sigmoid(1.5 * x)
+
+
+@pytest.mark.parametrize("function", [gelu, swish, ops.gelu], ids=["quick gelu", "swish", "ops.gelu"])
+def test_a_function_under_the_name_of_an_activation(convoy, function):
+    model = keras.Sequential([L.Input((6,)), L.Dense(4, activation=function)])
+    with pytest.raises(convoy.Unsupported, match="keeps only the name"):
+        convoy.load(model)
+
+
+@pytest.mark.parametrize("function", ["gelu", "swish", "relu", ops.relu, ops.silu, keras.activations.elu])
+def test_a_function_that_is_the_activation_is_read(convoy, function):
+    model = keras.Sequential([L.Input((6,)), L.Dense(4, activation=function)])
+    assert np.allclose(convoy.load(model)(X), np.asarray(model(X)), atol=1e-5)
+
+
+def test_tensorflow_s_own_function_as_an_activation(convoy):
+    import tensorflow as tf
+
+    model = keras.Sequential([L.Input((6,)), L.Dense(4, activation=tf.nn.relu)])
+    assert np.allclose(convoy.load(model)(X), np.asarray(model(X)), atol=1e-5)
+
+
+def test_a_call_of_the_object_s_own(convoy):
+    model = keras.Sequential([L.Input((6,)), L.Dense(4)])
+    layer = model.layers[0]
+    call = layer.call
+    layer.call = lambda x: call(x) * 2
+    with pytest.raises(convoy.Unsupported, match="other numbers than the file"):
+        convoy.load(model)
+
+
+def test_inputs_by_name_and_several_outputs_agree(convoy):
+    a, b = keras.Input((6,), name="b_first"), keras.Input((3, 6), name="a_second")
+    model = keras.Model({"b_first": a, "a_second": b}, {"y": L.Dense(2)(a), "x": L.LSTM(3)(b)})
+    given = {"b_first": X, "a_second": np.stack([X] * 3, 1)}
+    ours, theirs = convoy.load(model)(given), model(given)
+    assert all(np.allclose(ours[name], np.asarray(theirs[name]), atol=1e-5) for name in ("x", "y"))
+
+
+class Two(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(6, 6), nn.Linear(6, 6)
+
+    def forward(self, x):
+        return self.b(torch.relu(self.a(x)))
+
+
+def tied_by_view() -> Two:
+    module = Two()
+    module.b.weight = nn.Parameter(module.a.weight.data.t())
+    return module
+
+
+def overlapping() -> Two:
+    module, flat = Two(), torch.zeros(20)
+    module.a.bias, module.b.bias = nn.Parameter(flat[:6]), nn.Parameter(flat[3:9])
+    return module
+
+
+def expanded() -> Two:
+    module = Two()
+    module.b.bias = nn.Parameter(torch.zeros(1).expand(6))
+    return module
+
+
+@pytest.mark.parametrize("made", [tied_by_view, overlapping, expanded])
+def test_weights_that_cannot_be_apart_are_left_alone(convoy, made):
+    source, target = Two().eval(), made().eval()
+    before = {name: value.clone() for name, value in target.state_dict().items()}
+    with pytest.raises(convoy.Unsupported, match="nothing was changed"):
+        convoy.copy_weights(source, target, torch.from_numpy(X))
+    assert all(torch.equal(value, before[name]) for name, value in target.state_dict().items())
+
+
+def test_a_model_is_not_read_again_as_another(convoy, tmp_path):
+    """It runs as it was read; what needs its source once more says where that has changed."""
+    x, net = torch.from_numpy(X), nn.Linear(6, 4).eval()
+    model = convoy.load(net, x)
+    unchanged = convoy.port(model, tmp_path / "a.onnx")
+    assert unchanged.holds
+    before = model(x)
+    with torch.no_grad():
+        net.bias.add_(1)
+    assert np.array_equal(model(x), before)
+    for ask in (lambda: convoy.port(model, tmp_path / "b.onnx"), lambda: convoy.to_torch(model),
+                lambda: convoy.port(copy.deepcopy(model), tmp_path / "b.onnx"), lambda: convoy.copy_weights(model, nn.Linear(6, 4).eval(), x)):  # fmt: skip
+        with pytest.raises(convoy.UsageError, match="has changed since"):
+            ask()
+    assert not (tmp_path / "b.onnx").exists()
+
+
+def test_a_file_that_was_replaced_is_not_unpickled(convoy, tmp_path):
+    file = tmp_path / "net.keras"
+    keras.Sequential([L.Input((6,)), L.Dense(4)]).save(file)
+    kept = pickle.dumps(convoy.load(file))
+    pickle.loads(kept)
+    keras.Sequential([L.Input((6,)), L.Dense(4)]).save(file)
+    with pytest.raises(convoy.UsageError, match="has changed since"):
+        pickle.loads(kept)
+
+
+def test_weights_that_a_model_was_read_with_are_those_that_are_copied(convoy, tmp_path):
+    (tmp_path / "net.py").write_text("import torch.nn as nn\ndef Net(): return nn.Sequential(nn.Linear(6, 4))\n")
+    weights = {"0.weight": np.arange(24, dtype="float32").reshape(4, 6), "0.bias": np.ones(4, "float32")}
+    model, target = convoy.load(f"{tmp_path}/net.py:Net()", shapes=(None, 6), weights=weights), nn.Sequential(nn.Linear(6, 4)).eval()
+    convoy.copy_weights(model, target, torch.from_numpy(X))
+    assert np.array_equal(target[0].weight.detach().numpy(), weights["0.weight"])
+
+
+def test_a_part_of_a_model_is_ported_and_pickled(convoy, tmp_path):
+    file = tmp_path / "net.keras"
+    keras.Sequential([L.Input((6,)), L.Dense(4, name="first"), L.Dense(2, name="second")]).save(file)
+    part = convoy.load(file).outputs_at("first")
+    convoy.port(part, tmp_path / "part.onnx")
+    assert np.array_equal(convoy.load(tmp_path / "part.onnx")(X), part(X))
+    assert np.array_equal(pickle.loads(pickle.dumps(part))(X), part(X))
+
+
+@pytest.mark.parametrize("dtype, number", [("int8", 200), ("uint8", -1), ("uint8", 300), ("int16", 70000), ("int32", 2**32 + 5), ("int64", 2**64 - 1)])
+def test_whole_numbers_do_not_wrap_round(convoy, dtype, number):
+    class Next(nn.Module):
+        def forward(self, x):
+            return x + 1
+
+    model = convoy.load(Next().eval(), torch.zeros(2, dtype=getattr(torch, dtype)))
+    assert np.array_equal(model(np.array([3, 4])), [4, 5])
+    with pytest.raises(convoy.UsageError, match=f"{dtype}, which has no {number}"):
+        model(np.array([number, number], "uint64" if number > 2**63 else "int64"))
+
+
+def test_a_live_port_is_float32_on_the_cpu_and_can_be_trained(convoy):
+    net = keras.Sequential([L.Input((6,)), L.Dense(4)])
+    torch.set_default_dtype(torch.float16)
+    try:
+        with torch.device("meta"), torch.inference_mode():
+            port = convoy.to_torch(net)
+        assert torch.get_default_dtype() is torch.float16
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert np.allclose(port(torch.from_numpy(X)).detach().numpy(), np.asarray(net(X)), atol=1e-5)
+    port(torch.from_numpy(X)).sum().backward()
+
+
+def test_what_forward_keeps_is_no_tensor_without_numbers_afterwards(convoy):
+    class Keeps(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(6, 6)
+
+        def forward(self, x):
+            if not hasattr(self, "places"):
+                self.places = torch.arange(6.0)
+            return self.layer(x) + self.places
+
+    module = Keeps().eval()
+    x = torch.from_numpy(X)
+    model = convoy.load(module, x)
+    assert type(module(x)) is torch.Tensor
+    assert np.allclose(model(x), module(x).detach().numpy(), atol=1e-5)
+
+
+def test_modules_are_read_from_several_threads(convoy):
+    x, right = torch.from_numpy(X), []
+
+    def read():
+        net = nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 3)).eval()
+        right.append(np.allclose(convoy.load(net, x)(x), net(x).detach().numpy(), atol=1e-5))
+
+    threads = [threading.Thread(target=read) for _ in range(4)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert right == [True] * 4
+
+
+def test_a_batch_of_one_is_free_as_others_are(convoy):
+    net = nn.Conv2d(3, 4, 3).eval()
+    model = convoy.load(net, torch.zeros(1, 3, 8, 8))
+    assert model.inputs[0].shape == (None, 3, 8, 8)
+
+
+def test_keras_that_computes_with_torch(convoy, tmp_path):
+    """There a keras.Model is a torch.nn.Module as well."""
+    program = """
+import numpy as np, keras, convoy
+model = keras.Sequential([keras.layers.Input((9, 8, 3)), keras.layers.Conv2D(4, 3, strides=2, padding="same")])
+x = np.linspace(-1, 1, 2 * 9 * 8 * 3, dtype="float32").reshape(2, 9, 8, 3)
+assert np.allclose(convoy.load(model)(x), model(x).detach().numpy(), atol=1e-5)
+assert convoy.to_torch(model) is not None
+"""
+    place = {"PYTHONPATH": str(Path(convoy.__file__).parents[1]), "KERAS_BACKEND": "torch"}
+    done = subprocess.run([sys.executable, "-c", program], env={**os.environ, **place}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_weights_of_bytes(convoy):
+    file = io.BytesIO()
+    torch.save(nn.Linear(2, 3).state_dict(), file)
+    assert set(convoy.weights(file.getvalue())) == {"weight", "bias"}
