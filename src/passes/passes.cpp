@@ -25,6 +25,9 @@ constexpr Pass folding{"fold_padding", "takes a pad in front of a convolution or
                        fold_padding, false};
 constexpr Pass folding_dilation{"fold_dilation", "takes space in the batch around a convolution for dilation",
                                 fold_dilation, false};
+constexpr Pass folding_gelu{"fold_gelu",
+                            "takes GELU spelt with the error function for what it is, where the target has no other",
+                            fold_gelu, true};
 constexpr Pass folding_crops{"fold_crops", "takes zeros and cuts behind a transposed convolution into its own crops",
                              fold_crops, false};
 constexpr Pass saying_crops{"lower_crops",
@@ -95,9 +98,10 @@ constexpr std::array onnx_passes{dropping,      folding_dilation, grids,   movin
                                  folding_crops, saying_crops,     padding, pools,  resizing,         norms,   softmax,
                                  divisions,     widening,         casts};
 constexpr std::array keras_passes{
-    dropping, parameters, folding_dilation, constants, patches, grids, moving_last, choices,       transposed,
-    adaptive, powers,     dilation,         kernels,   gates,   cells, folding,     folding_crops, saying_crops,
-    padding,  pools,      resizing,         shuffling, softmax, pads,  divisions,   widening,      casts};
+    dropping,     parameters, folding_gelu, folding_dilation, constants, patches, grids, moving_last, choices,
+    transposed,   adaptive,   powers,       dilation,         kernels,   gates,   cells, folding,     folding_crops,
+    saying_crops, padding,    pools,        resizing,         shuffling, softmax, pads,  divisions,   widening,
+    casts};
 
 }  // namespace
 

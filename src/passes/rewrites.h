@@ -12,6 +12,7 @@ Result<Patch> order_gates(const Graph& graph, const Target& target);
 Result<Patch> fold_padding(const Graph& graph, const Target& target);
 Result<Patch> fold_constants(const Graph& graph, const Target& target);
 Result<Patch> fold_dilation(const Graph& graph, const Target& target);
+Result<Patch> fold_gelu(const Graph& graph, const Target& target);
 Result<Patch> fold_crops(const Graph& graph, const Target& target);
 Result<Patch> lower_crops(const Graph& graph, const Target& target);
 Result<Patch> lower_patches(const Graph& graph, const Target& target);

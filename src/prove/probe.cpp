@@ -104,12 +104,33 @@ std::optional<Size> count_behind(const Graph& graph, ValueId indices) {
   return std::nullopt;
 }
 
+// What a node adds to the one value of whole numbers that it reads; 0 of what adds nothing.
+Size added_by(const Graph& graph, const Node& node) {
+  const auto* binary = std::get_if<Binary>(&node.op);
+  const auto& number = binary ? graph[node.inputs[1]].constant : std::nullopt;
+  if (!number || number->count() != 1 || is_floating(number->dtype())) return 0;
+  const Size added = number->integers()[0];
+  return binary->function == BinaryFunction::Add ? added : binary->function == BinaryFunction::Subtract ? -added : 0;
+}
+
+// The last of the indices, where they count along an axis: as many as there are, and what is added behind the running sum of ones.
+std::optional<Size> last_of_count(const Graph& graph, ValueId indices) {
+  const auto count = count_behind(graph, indices);
+  if (!count) return std::nullopt;
+  Size added = 0;
+  for (NodeId at = graph[indices].producer; at; at = graph[graph[at].inputs[0]].producer) {
+    if (const auto* sum = std::get_if<Accumulate>(&graph[at].op)) return *count - (sum->exclusive ? 1 : 0) + added;
+    added += added_by(graph, graph[at]);
+  }
+  return std::nullopt;
+}
+
 // Whether what counts along an axis ends inside the table that it looks up.
 bool counts_fit(const Graph& graph) {
   const auto fits = [&](ValueId indices, ValueId table, Size axis) {
-    const auto count = count_behind(graph, indices);
+    const auto last = last_of_count(graph, indices);
     const Dim length = graph[table].type.shape[static_cast<std::size_t>(axis)];
-    return !count || !length.known() || *count <= *length;
+    return !last || !length.known() || *last < *length;
   };
   for (const Node& node : graph.nodes) {
     if (const auto* op = std::get_if<Gather>(&node.op); op && !fits(node.inputs[1], node.inputs[0], op->axis))
@@ -261,7 +282,7 @@ Tensor with_numbers_asked_for(const Tensor& drawn, const NumbersAskedFor& all, s
     const double number = asked[(random() >> 8) % asked.size()];
     std::fill_n(numbers.begin() + static_cast<std::ptrdiff_t>(i * width), width, number);
   }
-  return Tensor::of(shape, std::vector<float>(numbers.begin(), numbers.end())).converted(drawn.dtype());
+  return Tensor::of(shape, std::move(numbers)).converted(drawn.dtype());
 }
 
 }  // namespace

@@ -72,6 +72,56 @@ def test_a_reshape_by_free_sizes(name, tmp_path):
         np.testing.assert_array_equal(ported.run(None, {"x": x})[0], want)
 
 
+class Last(torch.nn.Module):
+    """The last step, and the last but one beside the first, of a length that is free."""
+
+    def __init__(self):
+        super().__init__()
+        self.walk = torch.nn.LSTM(5, 4, batch_first=True)
+
+    def forward(self, x):
+        steps = self.walk(x)[0]
+        return steps[:, -1], steps[:, torch.tensor([0, -2])]
+
+
+class Placed(torch.nn.Module):
+    """Tokens with what stands for their places, counted up to a length that is free, from 0 and from 1."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.places = torch.nn.Embedding(9, 4), torch.nn.Embedding(32, 4)
+
+    def forward(self, ids):
+        n = ids.shape[1]
+        return self.words(ids) + self.places(torch.arange(n)), self.places(torch.arange(1, n + 1)).sum(1)
+
+
+@pytest.mark.parametrize("dynamo", [False, True])
+@pytest.mark.parametrize("model, drawn", [(Last, lambda n, t: torch.randn(n, t, 5)), (Placed, lambda n, t: torch.randint(0, 9, (n, t)))])
+def test_places_of_a_free_length(model, drawn, dynamo, tmp_path):
+    torch.manual_seed(5)
+    net, path = model().eval(), tmp_path / "m.onnx"
+    if dynamo:
+        pytest.importorskip("onnxscript")
+        axes = {"dynamic_shapes": ({0: torch.export.Dim("n"), 1: torch.export.Dim("t", min=2)},)}
+    else:
+        axes = {"dynamic_axes": {"x": {0: "n", 1: "t"}}}
+    torch.onnx.export(net, (drawn(2, 6),), str(path), input_names=["x"], dynamo=dynamo, **axes)
+    for port in ("p.py", "p.onnx", "p.keras"):
+        convoy("port", path, "-o", tmp_path / port, "--interface", "source")
+    import keras
+
+    torch_port, onnx_port, keras_port = import_file(tmp_path / "p.py").load(), plain_session(tmp_path / "p.onnx"), keras.saving.load_model(tmp_path / "p.keras")
+    for n, t in [(1, 2), (3, 9), (2, 4)]:
+        x = drawn(n, t)
+        with torch.no_grad():
+            want, ours = net(x), torch_port(x)
+        name = onnx_port.get_inputs()[0].name
+        for got in (ours, onnx_port.run(None, {name: x.numpy()}), keras_port(x.numpy())):
+            for one, right in zip(got, want):
+                np.testing.assert_allclose(np.asarray(one), right.numpy(), atol=2e-5)
+
+
 def test_a_size_of_0_that_the_file_says_is_refused(tmp_path):
     built(tmp_path / "m.onnx", ["N", "T", 6], ["N", 0, -1, 2], 1)
     assert "allowzero" in convoy("port", tmp_path / "m.onnx", "-o", tmp_path / "p.py", code=6).stderr

@@ -57,6 +57,36 @@ TEST(TowardTflite, AnAdaptivePoolIsTakenCellByCell) {
       {{2, 7, 8, 3}}, "adaptive_pool");
 }
 
+constexpr const char* in_front = "input x float32[?,6]\nconst r float32[] = 1.4142135\nconst o float32[] = 1\n";
+
+TEST(TowardTflite, GeluSpeltWithTheErrorFunctionIsGelu) {
+  const std::vector<std::string> spellings{
+      "d = binary(x, r) function=divide\ne = unary(d) function=erf\ng = binary(e, o)\nh = binary(x, g) "
+      "function=multiply\ny = affine(h) scale=0.5\noutput y\n",
+      "d = affine(x) scale=0.7071067811865476\ne = unary(d) function=erf\ng = affine(e) offset=1\nh = affine(x) "
+      "scale=0.5\ny = binary(h, g) function=multiply\noutput y\n",
+      "d = affine(x) scale=0.70710677\ne = unary(d) function=erf\ng = affine(e) scale=0.5 offset=0.5\n"
+      "y = binary(g, x) function=multiply\noutput y\n",
+      // What it is of is a line itself, which is not its half.
+      "a = affine(x) scale=0.5\nd = affine(a) scale=0.7071067811865476\ne = unary(d) function=erf\n"
+      "g = affine(e) offset=1\nh = binary(a, g) function=multiply\ny = affine(h) scale=0.5\noutput y\n"};
+  for (const std::string& spelling : spellings) expect_same_in_tflite(in_front + spelling, {{2, 6}}, "binary");
+}
+
+TEST(TowardTflite, WhatIsNearlyGeluIsNot) {
+  const std::string erf = "d = binary(x, r) function=divide\ne = unary(d) function=erf\n";
+  for (const std::string& nearly :
+       {erf + "g = binary(e, o)\nh = binary(x, g) function=multiply\ny = affine(h) scale=0.25\noutput y\n",
+        erf + "g = affine(e) offset=0.5\nh = binary(x, g) function=multiply\ny = affine(h) scale=0.5\noutput y\n",
+        erf + "g = binary(e, o)\nh = binary(d, g) function=multiply\ny = affine(h) scale=0.5\noutput y\n",
+        erf + "g = binary(e, o)\nh = binary(x, g) function=multiply\ny = affine(h) scale=0.5\noutput y\noutput g\n",
+        std::string("d = affine(x) scale=0.7\ne = unary(d) function=erf\ng = binary(e, o)\nh = binary(x, g) "
+                    "function=multiply\ny = affine(h) scale=0.5\noutput y\n")}) {
+    const Graph target = rewritten(parsed(in_front + nearly), {}, tflite_target());
+    EXPECT_EQ(text_of(target).find("gelu"), std::string::npos) << text_of(target);
+  }
+}
+
 TEST(AnyTarget, SpaceInTheBatchAroundAConvolutionIsItsDilation) {
   const std::string text =
       "input x float32[2,7,8,3]\nconst k float32[3,2,3,4] = seed 1\nconst b float32[4] = seed 2\n"

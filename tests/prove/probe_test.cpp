@@ -93,6 +93,29 @@ output y
   EXPECT_EQ(std::ranges::max(values), 6);
 }
 
+TEST(Probe, PlacesThatCountFromOneEndInsideTheirTable) {
+  const auto sizes = [](const std::string& rows) {
+    return sizes_tried("input x float32[2,?]\nconst one int64[1] = 1\nconst table float32[" + rows + R"(,4] = seed 1
+ones = expand_like(one, x) from=1
+count = accumulate(ones) axis=0
+y = embedding(count, table)
+output y
+)",
+                       0);
+  };
+  const Size free = sizes("4000").at(0)[1];
+  EXPECT_LT(sizes(std::to_string(free)).at(0)[1], free);  // it has no row of that number
+  EXPECT_EQ(sizes(std::to_string(free + 1)).at(0)[1], free);
+}
+
+TEST(Probe, NumbersAskedForAreThoseVeryOnes) {
+  const Graph graph =
+      graph_of("input x int32[4,9]\nconst k int32[] = 16777217\ny = binary(x, k) function=equal\noutput y\n");
+  const auto inputs = probing_inputs(graph, 0, 1);
+  ASSERT_TRUE(inputs);
+  EXPECT_EQ(std::ranges::max(inputs->at(0).integers()), 16777217);  // which is no float32
+}
+
 TEST(Probe, WithoutASizeThatFitsTheInputIsNamed) {
   const Graph graph = graph_of(R"(
 input x float32[?,?,3]

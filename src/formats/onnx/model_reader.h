@@ -60,6 +60,7 @@ class ModelReader {
 
   // Nodes whose results are known beforehand, or follow from shapes.
   // One number, as many times as a shape says.
+  Status add_range(const ModelNode& node, const std::string& name, const std::vector<Known*>& inputs, Names& names);
   Status add_filled(const ModelNode& node, const std::vector<Known*>& inputs, Names& names);
   // To a shape with sizes that are not known beforehand and that the value has not itself.
   bool stretches(const ModelNode& node, const std::vector<Known*>& inputs);

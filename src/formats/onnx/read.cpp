@@ -296,6 +296,7 @@ Status ModelReader::add_by_its_kind(const ModelNode& node, const std::string& na
     return names.add(node.outputs[0], *inputs[0]);
   if (auto computed = add_computed(node, inputs, names); !computed || *computed) return done(computed);
   if (node.type == "ConstantOfShape") return add_filled(node, inputs, names);
+  if (node.type == "Range") return add_range(node, name, inputs, names);
   if (stretches(node, inputs)) return add_stretched(node, name, inputs, names);
   return add_row(node, name, inputs, names);
 }

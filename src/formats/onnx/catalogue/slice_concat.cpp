@@ -113,6 +113,21 @@ std::vector<ValueId> expand(FunctionCall& call) {
   return {x};
 }
 
+// Places of an axis of unknown size, of which some are counted from its end: each is cut out by itself.
+ValueId taken_one_by_one(FunctionCall& call, ValueId x, Size axis, const Sizes& places) {
+  constexpr std::size_t most = 64;
+  if (places.size() > most)
+    call.refuse(Fault::Unsupported, "takes " + std::to_string(places.size()) +
+                                        " places, some counted from the end, of an axis of unknown size");
+  std::vector<ValueId> parts;
+  for (std::size_t i = 0; i < places.size() && !call.failed(); ++i) {
+    const Size at = places[i];
+    parts.push_back(call.add(Slice{axis, at, at == -1 ? std::nullopt : std::optional<Size>(at + 1), 1}, {x}));
+  }
+  if (call.failed()) return {};
+  return parts.size() == 1 ? parts.front() : call.add(Concat{axis}, parts);
+}
+
 // Places that the model computes look up rows of a known table; known places take parts of anything.
 std::vector<ValueId> gather(FunctionCall& call) {
   const ValueId x = call.tensor("data"), indices = call.tensor("indices");
@@ -126,14 +141,13 @@ std::vector<ValueId> gather(FunctionCall& call) {
   const Tensor places = *known;  // values move when the graph grows
   const Dim size = call.dim(x, axis);
   Take take{axis, places.integers()};
-  for (Size& index : take.indices) {
-    if (index < 0 && !size.known()) {
-      call.refuse(Fault::Unsupported, "a place counted from the end of an axis of unknown size");
-      return {};
-    }
-    if (index < 0) index += *size;
-  }
-  const ValueId taken = call.add(take, {x});
+  const bool from_the_end = std::ranges::any_of(take.indices, [](Size index) { return index < 0; });
+  if (size.known())
+    for (Size& index : take.indices)
+      if (index < 0) index += *size;
+  const ValueId taken =
+      from_the_end && !size.known() ? taken_one_by_one(call, x, axis, take.indices) : call.add(take, {x});
+  if (call.failed()) return {};
   if (places.rank() == 1) return {taken};
   if (places.rank() == 0) return {call.add(Squeeze{{axis}}, {taken})};
   Sizes to;
