@@ -94,6 +94,8 @@ class ModelReader {
   // Shapes computed from unknown sizes, as the row can read them.
   void adapt(const ModelNode& node, const std::vector<Known*>& inputs, RowCall& call,
              std::vector<std::optional<Tensor>>& instead, TensorArguments& tensors);
+  void resize_by_owners(const Numbers& wanted, const Shaped& data, RowCall& call, std::optional<Tensor>& instead,
+                        TensorArguments& tensors);
   void reshape_by_owners(const Numbers& shape, const Shaped& data, RowCall& call, std::optional<Tensor>& instead,
                          TensorArguments& tensors);
   Status add_row(const ModelNode& node, const std::string& name, const std::vector<Known*>& inputs, Names& names);

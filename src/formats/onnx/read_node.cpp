@@ -118,6 +118,27 @@ void ModelReader::reshape_by_owners(const Numbers& shape, const Shaped& data, Ro
   instead = Tensor::of({std::ssize(owned->to)}, std::vector<std::int64_t>(owned->to.begin(), owned->to.end()));
 }
 
+// The same of an image that becomes as large as another value.
+void ModelReader::resize_by_owners(const Numbers& wanted, const Shaped& data, RowCall& call,
+                                   std::optional<Tensor>& instead, TensorArguments& tensors) {
+  if (wanted.all.size() != data.shape.size()) return;
+  Sizes to, from;
+  TensorArguments likes;
+  for (std::size_t i = 0; i < wanted.all.size(); ++i) {
+    const Number& n = wanted.all[i];
+    const bool is_own = n.is_multiple(1) && !data.shape[i].known() && data.sizes[i] == n.size;
+    to.push_back(is_own ? own_length : n.kind == Number::Kind::Whole ? n.whole : 1);
+    if (is_own) continue;
+    const auto owner = n.is_multiple(1) ? owner_of(graph_, sizes_, n.size) : std::nullopt;
+    if (!owner && n.kind != Number::Kind::Whole) return;
+    if (owner) likes.emplace("like." + std::to_string(from.size()), owner->value);
+    from.push_back(owner ? owner->axis : 0);
+  }
+  tensors.merge(likes);
+  call.attributes["from"] = from;
+  instead = Tensor::of({std::ssize(to)}, std::vector<std::int64_t>(to.begin(), to.end()));
+}
+
 // Shapes computed from unknown sizes, as the row can read them.
 void ModelReader::adapt(const ModelNode& node, const std::vector<Known*>& inputs, RowCall& call,
                         std::vector<std::optional<Tensor>>& instead, TensorArguments& tensors) {
@@ -139,7 +160,7 @@ void ModelReader::adapt(const ModelNode& node, const std::vector<Known*>& inputs
     instead[2] = slice_ends(*ends, inputs.size() > 3 && inputs[3] ? numbers(*inputs[3]) : nullptr, data);
   if (const Numbers* sizes = open(3); sizes && node.type == "Resize" && opset_ >= 11 && !node.attribute("axes")) {
     if ((instead[3] = resize_factors(*sizes, data))) call.inputs[3] = "scales", call.inputs[2].clear();
-    else instead[3] = resize_sizes(*sizes, data);
+    else if (!(instead[3] = resize_sizes(*sizes, data))) resize_by_owners(*sizes, data, call, instead[3], tensors);
   }
 }
 

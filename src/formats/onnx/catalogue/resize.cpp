@@ -1,6 +1,7 @@
 // Resize and its forerunner Upsample. Until opset 10 there are no attributes for places: cell i reads i / factor, and a
 // nearest cell is the next one where an axis shrinks.
 #include "formats/onnx/arguments.h"
+#include "formats/resize_like.h"
 #include "formats/shape_inputs.h"
 
 #include "ops/expect.h"
@@ -234,6 +235,11 @@ std::vector<ValueId> resize(FunctionCall& call) {
   op.factors = target.factors;
   if (op.coordinates == Coordinates::CropAndResize) crop(call, op);
   else call.optional("roi");  // says nothing in the other modes
+  if (call.attrs.has("from") && !call.failed()) {  // to the sizes of other values
+    if (!is_floating(call.type(x).dtype))
+      call.refuse(Fault::Unsupported, "resizes whole numbers to a size that is free");
+    return resized_like(call, x, op, call.attrs.list("from"));
+  }
   return resized(call, x, op);
 }
 

@@ -1,10 +1,10 @@
 // Resizing and reading at computed places: which mode goes with which rank, where the given factor places the cells, and
 // where their number does. Source: nn/functional.py, ATen/native/UpSample.h, cpu/UpSampleKernel.cpp.
 #include "containers/json.h"
+#include "formats/resize_like.h"
 #include "formats/torch/catalogue/arguments.h"
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
-#include "formats/torch/catalogue/resize_like.h"
 #include "formats/torch/families.h"
 #include "ops/expect.h"
 
@@ -184,7 +184,8 @@ std::vector<ValueId> upsampled(FunctionCall& call) {
     if (is_one_cell(call, x) && Place != bicubic_mode) return one_cell_resized(call, x);
     Resize resize{spatial_axes({Order::ChannelsFirst, call.rank(x) - 2})};
     set_interpolation(resize, words, call.rank(x) - 2);
-    return resized_like(call, x, resize);
+    resize.sizes = call.attrs.list("output_size");
+    return resized_like(call, x, resize, call.attrs.list("from"));
   }
   if (!mode.corners) call.attrs.ignore({"align_corners"});
   Words words = words_of(call, x, std::string(mode.word), mode.corners ? truth(call, "align_corners") : std::nullopt);

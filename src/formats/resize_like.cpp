@@ -1,12 +1,11 @@
-// Which cells a place between them reads, and how much of each, is computed from both lengths in float32, as PyTorch does.
-// Source: ATen/native/UpSample.h, cpu/UpSampleKernel.cpp.
-#include "formats/torch/catalogue/resize_like.h"
+// Which cells a place between them reads, and how much of each, is computed from both lengths in float32, as the frameworks do.
+// Source: PyTorch's ATen/native/UpSample.h, cpu/UpSampleKernel.cpp; ONNX Runtime's cpu/tensor/upsamplebase.h.
+#include "formats/resize_like.h"
 #include "formats/free_reshape.h"
 
-#include "formats/torch/catalogue/aten.h"
 #include "ops/expect.h"
 
-namespace convoy::torch {
+namespace convoy {
 
 namespace {
 
@@ -36,7 +35,9 @@ class AxisResized {
 
  private:
   ValueId apply(BinaryFunction function, ValueId a, ValueId b) { return call_.add(Binary{function}, {a, b}); }
-  ValueId real(double number) { return number_constant(call_, "number", number, DType::F32); }
+  ValueId real(double number) {
+    return call_.make_constant("number", Tensor::of({}, std::vector<float>{static_cast<float>(number)}));
+  }
   ValueId counted(Size size) {
     std::vector<std::int64_t> all;
     for (Size i = 0; i < size; ++i) all.push_back(i);
@@ -51,12 +52,22 @@ class AxisResized {
     if (resize_.coordinates == Coordinates::AlignCorners) {  // of one place alone: the first cell
       const ValueId steps = apply(BinaryFunction::Maximum, apply(BinaryFunction::Subtract, out, real(1)), real(1));
       const ValueId way = apply(BinaryFunction::Subtract, in, real(1));
+      if (resize_.arithmetic == Arithmetic::Divided)
+        return apply(BinaryFunction::Divide, apply(BinaryFunction::Multiply, i, way), steps);
       return apply(BinaryFunction::Multiply, i, apply(BinaryFunction::Divide, way, steps));
     }
-    const ValueId scale = apply(BinaryFunction::Divide, in, out);
-    if (resize_.coordinates == Coordinates::Asymmetric) return apply(BinaryFunction::Multiply, i, scale);
-    const ValueId middle = apply(BinaryFunction::Multiply, apply(BinaryFunction::Add, i, real(0.5)), scale);
-    return resize_.rounding == Rounding::RoundHalfUp ? middle : apply(BinaryFunction::Subtract, middle, real(0.5));
+    if (resize_.coordinates == Coordinates::Asymmetric) return scaled(i, in, out);
+    const ValueId middle = scaled(apply(BinaryFunction::Add, i, real(0.5)), in, out);
+    if (resize_.rounding == Rounding::RoundHalfUp) return middle;
+    const ValueId place = apply(BinaryFunction::Subtract, middle, real(0.5));
+    if (resize_.coordinates != Coordinates::PytorchHalfPixel) return place;
+    const ValueId behind_first = apply(BinaryFunction::Subtract, out, real(1));  // 0 of one place alone
+    return apply(BinaryFunction::Multiply, place, apply(BinaryFunction::Minimum, behind_first, real(1)));
+  }
+  ValueId scaled(ValueId i, ValueId in, ValueId out) {
+    if (resize_.arithmetic == Arithmetic::Divided)
+      return apply(BinaryFunction::Divide, i, apply(BinaryFunction::Divide, out, in));
+    return apply(BinaryFunction::Multiply, i, apply(BinaryFunction::Divide, in, out));
   }
   ValueId looked_up(ValueId x, ValueId places) { return call_.add(Gather{axis_}, {x, places}); }
   // Toward zero, which is down: no place is negative.
@@ -74,14 +85,21 @@ class AxisResized {
 
 }  // namespace
 
-std::vector<ValueId> resized_like(FunctionCall& call, ValueId x, const Resize& resize) {
-  const Sizes to = call.attrs.list("output_size"), from = call.attrs.list("from");
-  const bool known_way =
-      resize.interpolation == Interpolation::Nearest || resize.interpolation == Interpolation::Linear;
+std::vector<ValueId> resized_like(FunctionCall& call, ValueId x, const Resize& resize, const Sizes& from) {
+  const Sizes& to = resize.sizes;
   constexpr Size most = Size{1} << 20;
-  if (!known_way || resize.antialias)
+  const bool known_places =
+      resize.coordinates == Coordinates::HalfPixel || resize.coordinates == Coordinates::PytorchHalfPixel ||
+      resize.coordinates == Coordinates::Asymmetric || resize.coordinates == Coordinates::AlignCorners;
+  const bool from_below = resize.rounding == Rounding::Floor ? resize.coordinates == Coordinates::Asymmetric
+                                                             : resize.coordinates == Coordinates::HalfPixel &&
+                                                                   resize.rounding == Rounding::RoundHalfUp &&
+                                                                   resize.arithmetic == Arithmetic::Multiplied;
+  const bool known_way =
+      resize.interpolation == Interpolation::Linear || (resize.interpolation == Interpolation::Nearest && from_below);
+  if (!known_way || !known_places || resize.antialias)
     call.refuse(Fault::Unsupported,
-                "argument 'output_size': is computed from a size that is free; give the input a size");
+                "resizes to a size that is free in a way which needs it beforehand; give the input a size");
   if (from.size() != to.size() || to.size() != resize.axes.size())
     call.refuse(Fault::Format, "sizes of other than its axes");
   for (const Size n : to)
@@ -95,4 +113,4 @@ std::vector<ValueId> resized_like(FunctionCall& call, ValueId x, const Resize& r
   return {x};
 }
 
-}  // namespace convoy::torch
+}  // namespace convoy
