@@ -1,6 +1,7 @@
 // The messages of onnx.proto, field by field. Fields that say nothing about numbers (doc strings, metadata) are passed
 // over; unknown ones too, as protocol buffers want it.
 #include "formats/onnx/model.h"
+#include "formats/onnx/local_functions.h"
 
 #include <algorithm>
 
@@ -107,6 +108,7 @@ Status read_node(Bytes bytes, ModelNode& node, int depth) {
       case 4: node.type = text(f); return {};
       case 5: return read_attribute(f.bytes, node.attributes.emplace_back(), depth);
       case 7: node.domain = text(f); return {};
+      case 8: node.overload = text(f); return {};
       default: return {};
     }
   });
@@ -155,7 +157,7 @@ Status read_graph(Bytes bytes, ModelGraph& graph, int depth) {
   });
 }
 
-Status read_opset(Bytes bytes, Model& model) {
+Status read_opset(Bytes bytes, std::map<std::string, Size>& opsets) {
   std::string domain;
   Size version = 0;
   auto done = each_field(bytes, [&](const ProtoField& f) -> Status {
@@ -163,11 +165,32 @@ Status read_opset(Bytes bytes, Model& model) {
     if (f.number == 2) version = f.integer();
     return {};
   });
-  model.opsets[domain == "ai.onnx" ? "" : domain] = version;
+  opsets[domain == "ai.onnx" ? "" : domain] = version;
   return done;
 }
 
+Status read_function(Bytes bytes, ModelFunction& function) {
+  return each_field(bytes, [&](const ProtoField& f) -> Status {
+    switch (f.number) {
+      case 1: function.name = text(f); return {};
+      case 4: function.inputs.push_back(text(f)); return {};
+      case 5: function.outputs.push_back(text(f)); return {};
+      case 7: return read_node(f.bytes, function.nodes.emplace_back(), 0);
+      case 9: return read_opset(f.bytes, function.opsets);
+      case 10: function.domain = text(f); return {};
+      case 11: return read_attribute(f.bytes, function.attributes.emplace_back(), 0);
+      case 13: function.overload = text(f); return {};
+      default: return {};
+    }
+  });
+}
+
 }  // namespace
+
+const Attribute* ModelFunction::usual(std::string_view attribute) const {
+  const auto found = std::ranges::find(attributes, attribute, &Attribute::name);
+  return found == attributes.end() ? nullptr : &*found;
+}
 
 const Attribute* ModelNode::attribute(std::string_view wanted) const {
   const auto found = std::ranges::find(attributes, wanted, &Attribute::name);
@@ -183,13 +206,14 @@ Result<Model> parse_model(Bytes bytes) {
       case 2: model.producer = text(f); return {};
       case 3: model.producer_version = text(f); return {};
       case 7: has_graph = true; return read_graph(f.bytes, model.graph, 0);
-      case 8: return read_opset(f.bytes, model);
-      case 25: model.functions = true; return {};
+      case 8: return read_opset(f.bytes, model.opsets);
+      case 25: return read_function(f.bytes, model.functions.emplace_back());
       default: return {};
     }
   });
   if (!done) return pass(done);
   if (!has_graph) return fail(Fault::Format, "is an ONNX model without a graph");
+  if (auto inlined = inline_functions(model); !inlined) return pass(inlined);
   return model;
 }
 

@@ -60,6 +60,7 @@ struct ModelNode {
   std::string name, type, domain;
   std::vector<std::string> inputs, outputs;  // "": absent
   std::vector<Attribute> attributes;
+  std::string overload{};  // of a function of the model's own
 
   const Attribute* attribute(std::string_view wanted) const;
 };
@@ -84,15 +85,27 @@ struct ModelGraph {
   std::vector<ValueInfo> inputs, outputs, infos;
 };
 
+// A function that the model brings along; its attributes may have a usual value.
+struct ModelFunction {
+  std::string name, domain, overload;
+  std::vector<std::string> inputs, outputs;
+  std::vector<ModelNode> nodes;
+  std::vector<Attribute> attributes;
+  std::map<std::string, Size> opsets;
+
+  const Attribute* usual(std::string_view attribute) const;
+};
+
 struct Model {
   Size ir_version = 0;
   std::string producer, producer_version;
   std::map<std::string, Size> opsets;  // by domain; "ai.onnx" is ""
   ModelGraph graph;
-  bool functions = false;
+  std::vector<ModelFunction> functions;
 };
 
-// Fails: bytes that are no such message, subgraphs nested more than 16 deep, no graph.
+// Calls of the model's own functions are its functions' nodes already.
+// Fails: bytes that are no such message, subgraphs nested more than 16 deep, no graph; what inline_functions() refuses.
 Result<Model> parse_model(Bytes bytes);
 
 // The tensor of a file in the form of TensorProto alone (a test's input_0.pb).
