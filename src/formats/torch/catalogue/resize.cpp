@@ -110,6 +110,29 @@ void set_interpolation(Resize& resize, const Words& words, Size space) {
   }
 }
 
+// As large as other tensors are, whose sizes are free: `sizes` where none is named. An image of one cell is that cell everywhere.
+std::vector<ValueId> resized_to_others(FunctionCall& call, ValueId x, const Words& words, const Sizes& sizes) {
+  const Sizes from = call.attrs.list("from");
+  bool is_one_cell = call.rank(x) > 2 && call.rank(x) == std::ssize(from) + 2 && words.mode != "bicubic";
+  for (Size axis = 2; axis < call.rank(x); ++axis) is_one_cell = is_one_cell && call.dim(x, axis) == Dim(1);
+  if (words.mode == "area")
+    call.refuse(Fault::Unsupported, "mode 'area' to a size that is free; give the input a size");
+  if (call.failed()) return {};
+  if (!is_one_cell) {
+    Resize resize{spatial_axes({Order::ChannelsFirst, call.rank(x) - 2})};
+    set_interpolation(resize, words, call.rank(x) - 2);
+    resize.sizes = sizes;
+    return resized_like(call, x, resize, from);
+  }
+  for (std::size_t i = 0; i < sizes.size() && !call.failed(); ++i) {
+    const auto axis = static_cast<Size>(i) + 2;
+    if (const ValueId like = call.optional("like." + std::to_string(i)))
+      x = call.add(ExpandLike{axis, from[i]}, {x, like});
+    else if (sizes[i] != 1) x = call.add(Tile{axis, sizes[i]}, {x});
+  }
+  return {x};
+}
+
 std::vector<ValueId> resized(FunctionCall& call, ValueId x, const Words& words) {
   const Size space = call.rank(x) - 2;
   const bool sized = call.attrs.has(words.size);
@@ -127,6 +150,7 @@ std::vector<ValueId> resized(FunctionCall& call, ValueId x, const Words& words) 
     resize.factors.clear();
   }
   if (call.failed()) return {};
+  if (call.attrs.has("from")) return resized_to_others(call, x, words, resize.sizes);
   if (words.mode == "area") return adaptive(call, x, Extreme::Average, resize.sizes, Positions::None);
   set_interpolation(resize, words, space);
   return {call.add(resize, {x})};
@@ -147,23 +171,6 @@ std::vector<ValueId> upsampling_bilinear(FunctionCall& call) {
   return resized(call, x, words_of(call, x, "bilinear", true));
 }
 
-// An image of one cell, resized as large as another tensor: that cell everywhere.
-bool is_one_cell(FunctionCall& call, ValueId x) {
-  bool one = call.rank(x) > 2;
-  for (Size axis = 2; axis < call.rank(x); ++axis) one = one && call.dim(x, axis) == Dim(1);
-  return one && call.rank(x) == std::ssize(call.attrs.list("from")) + 2;
-}
-std::vector<ValueId> one_cell_resized(FunctionCall& call, ValueId x) {
-  const Sizes to = call.attrs.list("output_size"), from = call.attrs.list("from");
-  for (std::size_t i = 0; i < to.size() && !call.failed(); ++i) {
-    const auto axis = static_cast<Size>(i) + 2;
-    if (const ValueId like = call.optional("like." + std::to_string(i)))
-      x = call.add(ExpandLike{axis, from[i]}, {x, like});
-    else if (to[i] != 1) x = call.add(Tile{axis, to[i]}, {x});
-  }
-  return {x};
-}
-
 constexpr std::size_t place_of_mode(std::string_view word) {
   return static_cast<std::size_t>(std::ranges::find(resize_modes, word, &ResizeMode::word) - resize_modes.begin());
 }
@@ -181,11 +188,7 @@ std::vector<ValueId> upsampled(FunctionCall& call) {
     Words words = words_of(call, x, std::string(mode.word), mode.corners ? truth(call, "align_corners") : std::nullopt);
     words.antialias = Antialias;
     if (call.failed()) return {};
-    if (is_one_cell(call, x) && Place != bicubic_mode) return one_cell_resized(call, x);
-    Resize resize{spatial_axes({Order::ChannelsFirst, call.rank(x) - 2})};
-    set_interpolation(resize, words, call.rank(x) - 2);
-    resize.sizes = call.attrs.list("output_size");
-    return resized_like(call, x, resize, call.attrs.list("from"));
+    return resized_to_others(call, x, words, call.attrs.list("output_size"));
   }
   if (!mode.corners) call.attrs.ignore({"align_corners"});
   Words words = words_of(call, x, std::string(mode.word), mode.corners ? truth(call, "align_corners") : std::nullopt);

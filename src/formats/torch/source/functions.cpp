@@ -4,6 +4,7 @@
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/catalogue/views.h"
+#include "formats/unknown_sizes.h"
 
 #include <nlohmann/json.hpp>
 
@@ -19,12 +20,13 @@ constexpr std::array<std::string_view, 22> handed_on{
     "contiguous", "detach", "clone",    "cpu",    "cuda", "float", "to",   "type_as", "data", "requires_grad_", "eval",
     "type",       "alias",  "positive", "double", "half", "int",   "long", "short",   "bool", "bfloat16",       "byte"};
 // What tensors are made of.
-constexpr std::array<std::string_view, 24> makers{
+constexpr std::array<std::string_view, 28> makers{
     "hann_window", "hamming_window", "blackman_window", "bartlett_window", "zeros",
     "ones",        "full",           "arange",          "linspace",        "tensor",
     "rand",        "randn",          "empty",           "zeros_like",      "ones_like",
     "from_numpy",  "as_tensor",      "rand_like",       "randn_like",      "eye",
-    "randperm",    "randint",        "full_like",       "empty_like"};
+    "randperm",    "randint",        "full_like",       "empty_like",      "new_zeros",
+    "new_ones",    "new_full",       "new_empty"};
 constexpr std::array<std::string_view, 8> noises{
     "dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout", "rrelu_", "identity"};
 
@@ -117,9 +119,7 @@ Made settled_sizes(Tracer& tracer, Interpreter& in, SourceTensor& tensor, const 
     const bool same = free->is_size() && free->tensor == *own && free->axis == static_cast<Size>(i);
     const bool batch =
         i == 0 && free->is_size() && free->axis == 0 && mine && mine == batch_of(tracer.graph, free->tensor);
-    if (!same && !batch && open++ > 0)
-      return fail(Fault::Usage,
-                  "a new shape with " + free->text + ", which is free; give the sizes of the input with --shape");
+    if (!same && !batch && open++ > 0) return list;  // several: free_shape() says whose they are
     settled[i] = Value::of(std::int64_t{same || batch ? 0 : -1});
   }
   return in.list(std::move(settled));
@@ -338,12 +338,6 @@ Result<std::optional<Value>> settled_arguments(Tracer& tracer, Interpreter& in, 
                                                NamedValues& named) {
   if (name == "norm")  // 'fro' is the length of the vector
     std::erase_if(named, [](const auto& one) { return one.first == "p" && one.second.template as<python::Text>(); });
-  if (name == "interpolate" || name == "upsample")
-    for (auto& [word, value] : named)
-      if (word == "size" && value.as<python::Sequence>() &&
-          std::ranges::any_of(value.as<python::Sequence>()->items,
-                              [](const Value& v) { return v.as<FreeSize>() != nullptr; }))
-        return fail(Fault::Usage, "interpolate() to a size that is free; give the sizes of the input with --shape");
   if (name == "pad") return padded_freely(tracer, in, named);
   if (name == "view" || name == "reshape")
     if (auto settled = settle_free(tracer, in, named); !settled) return pass(settled);
@@ -360,12 +354,83 @@ std::shared_ptr<FreePad> free_pad_of(Tracer& tracer, Interpreter& in, const std:
   return pad;
 }
 
-// The free sizes of an expansion: of which axes of which tensors they are (stretched_like in catalogue/aten.h).
+// Free sizes that are those of other tensors: of an expansion (stretched_like in catalogue/aten.h), or of a new shape.
 struct Likes {
-  Json from = Json::array();
+  Json from = Json::array(), kept;
   TensorArguments tensors;
 };
+
+// A new shape of which several sizes are free: how many axes on the left and right stay, and whose sizes lie between them.
+Result<Likes> free_shape(Tracer& tracer, Interpreter& in, NamedValues& named) {
+  Likes likes;
+  auto* tensor = named.size() < 2 ? nullptr : named[0].second.as<SourceTensor>();
+  const auto* sizes = tensor ? named[1].second.as<python::Sequence>() : nullptr;
+  if (!sizes || std::ranges::none_of(sizes->items, [](const Value& v) { return v.as<FreeSize>() != nullptr; }))
+    return likes;
+  const auto own = tracer.value_of(*tensor);
+  if (!own) return std::unexpected(own.error());
+  UnknownSizes unknown;
+  for (const ValueId input : tracer.graph.inputs) unknown.add_input(tracer.graph, input, {});
+  unknown.follow(tracer.graph);
+  const Shape shape = tracer.graph[*own].type.shape;
+  const auto size_of = [&](ValueId value, Size axis) {
+    const auto& all = unknown.of(value);
+    return axis >= 0 && axis < std::ssize(all) ? all[static_cast<std::size_t>(axis)] : SizeId{-1};
+  };
+  const auto stays = [&](const Value& wanted, std::size_t axis) {
+    const Dim mine = shape[axis];
+    if (wanted.is_whole()) return mine == Dim(wanted.whole());
+    const auto* free = wanted.as<FreeSize>();
+    const SizeId id = mine.known() ? SizeId{-1} : size_of(*own, static_cast<Size>(axis));
+    return free && free->is_size() && id >= 0 && id == size_of(free->tensor, free->axis);
+  };
+  ValueList settled = sizes->items;
+  const std::size_t most = std::min(settled.size(), shape.size());
+  std::size_t left = 0, right = 0;
+  while (left < most && stays(settled[left], left)) ++left;
+  while (left + right < most && stays(settled[settled.size() - 1 - right], shape.size() - 1 - right)) ++right;
+  for (std::size_t i = 0; i < settled.size(); ++i) {
+    const auto* free = settled[i].as<FreeSize>();
+    const bool is_size = free && free->is_size();
+    likes.from.push_back(is_size ? free->axis : 0);
+    if (!is_size) continue;
+    const bool is_kept = i < left || i >= settled.size() - right;
+    settled[i] = Value::of(std::int64_t{is_kept ? 0 : -1});
+    if (!is_kept) likes.tensors["like." + std::to_string(i)] = free->tensor;
+  }
+  likes.kept = Json::array({left, right});
+  named[1].second = in.list(std::move(settled));
+  return likes;
+}
+
+// An image that becomes as large as another tensor; one size is that of every axis.
+Result<Likes> free_image(Tracer& tracer, Interpreter& in, NamedValues& named) {
+  Likes likes;
+  auto* image = named.empty() ? nullptr : named.front().second.as<SourceTensor>();
+  const auto shape = image ? tracer.shape_of(*image) : Result<Shape>(Shape{});
+  if (!shape) return std::unexpected(shape.error());
+  const std::size_t space = std::max<std::size_t>(shape->size(), 2) - 2;
+  for (auto& [word, value] : named) {
+    if (word != "size") continue;
+    if (value.as<FreeSize>()) value = in.list(ValueList(space, value));
+    const auto* sizes = value.as<python::Sequence>();
+    if (!sizes) continue;
+    ValueList settled = sizes->items;
+    for (std::size_t i = 0; i < settled.size(); ++i) {
+      const auto* free = settled[i].as<FreeSize>();
+      const bool is_size = free && free->is_size();
+      likes.from.push_back(is_size ? free->axis : 0);
+      if (!is_size) continue;
+      settled[i] = Value::of(std::int64_t{1});
+      likes.tensors["like." + std::to_string(i)] = free->tensor;
+    }
+    if (!likes.tensors.empty()) value = in.list(std::move(settled));
+  }
+  return likes;
+}
+
 Result<Likes> free_likes(Tracer& tracer, Interpreter& in, const std::string& name, NamedValues& named) {
+  if (name == "interpolate" || name == "upsample") return free_image(tracer, in, named);
   Likes likes;
   auto* tensor =
       named.size() < 2 || (name != "expand" && name != "broadcast_to") ? nullptr : named[0].second.as<SourceTensor>();
@@ -398,14 +463,14 @@ Made by_row(Tracer& tracer, Interpreter& in, const std::string& name, bool in_pl
   if (!settled) return pass(settled);
   if (*settled) return **settled;
   const auto free_pad = free_pad_of(tracer, in, name, *named);
-  auto likes = free_likes(tracer, in, name, *named);
+  const bool is_shape = name == "view" || name == "reshape";
+  auto likes = is_shape ? free_shape(tracer, in, *named) : free_likes(tracer, in, name, *named);
   if (!likes) return std::unexpected(likes.error());
   auto ready = prepared(tracer, in, *named);
   if (!ready) return pass(ready);
-  if (!likes->tensors.empty()) {
-    ready->plain["from"] = std::move(likes->from);
-    ready->tensors.merge(std::move(likes->tensors));
-  }
+  if (!likes->tensors.empty()) ready->plain["from"] = std::move(likes->from);
+  if (!likes->kept.is_null()) ready->plain["kept"] = std::move(likes->kept);
+  ready->tensors.merge(std::move(likes->tensors));
   if (name == "batch_norm" && ready->plain.value("training", false))
     return fail(Fault::Unsupported, "batch_norm() in training");
   const int storage = may_share_memory(name) && ready->first ? ready->first->storage : -1;

@@ -1,6 +1,7 @@
 // x[...]: whole numbers, slices, None, `...`, and lists of places.
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
+#include "formats/torch/source/free_size.h"
 #include "formats/torch/source/tracer.h"
 
 #include <nlohmann/json.hpp>
@@ -73,8 +74,16 @@ class Indexing {
 
   Made slice(const python::Cut& cut, Size axis) {
     Json arguments{{"dim", axis}};
+    TensorArguments tensors;
     for (const auto& [word, bound] : {std::pair{"start", cut.start}, {"end", cut.stop}, {"step", cut.step}}) {
       if (bound.is_none()) continue;
+      const auto* free = bound.as<FreeSize>();
+      if (free && free->is_size() &&
+          bound.as<FreeSize>() == cut.stop.as<FreeSize>()) {  // as far as another tensor is long
+        tensors.emplace("like.0", free->tensor);
+        arguments["from"] = Json::array({free->axis});
+        continue;
+      }
       auto json = json_of(in_, bound);
       if (!json) return pass(json);
       arguments[word] = std::move(*json);
@@ -82,7 +91,8 @@ class Indexing {
     if (arguments.size() == 1) return now_;
     const auto id = tracer_.value_of(*now_.as<SourceTensor>());
     if (!id) return std::unexpected(id.error());
-    const auto made = tracer_.call(in_, *catalogued_aten("slice", "Tensor"), arguments, {{"input", *id}});
+    tensors.emplace("input", *id);
+    const auto made = tracer_.call(in_, *catalogued_aten("slice", "Tensor"), arguments, std::move(tensors));
     if (!made) return std::unexpected(made.error());
     return tracer_.tensor(in_, (*made)[0], storage_);
   }

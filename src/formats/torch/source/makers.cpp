@@ -1,6 +1,7 @@
 // Functions that make tensors of numbers: those that stand in the program, one number everywhere, ranges, and numbers that
 // are drawn.
 #include "formats/torch/catalogue/aten.h"
+#include "formats/torch/source/free_size.h"
 #include "formats/torch/source/functions.h"
 
 #include <nlohmann/json.hpp>
@@ -84,6 +85,12 @@ std::string_view parameters_of(const std::string& name, const Arguments& given) 
   return "size...";
 }
 
+// Whether an element type is given; one that is None is taken out.
+bool says_type(Arguments& given) {
+  std::erase_if(given.named, [](const auto& one) { return one.first == "dtype" && one.second.is_none(); });
+  return std::ranges::any_of(given.named, [](const auto& one) { return one.first == "dtype"; });
+}
+
 bool is_free(Tracer& tracer, SourceTensor& like) {
   const auto shape = tracer.shape_of(like);
   return shape && !sizes_of(*shape);
@@ -104,6 +111,49 @@ Made filled_like(Tracer& tracer, Interpreter& in, const std::string& name, Sourc
   return tracer.tensor(in, (*values)[0]);
 }
 
+// Whether a shape has sizes that come only when the model runs: what they are is some tensor's.
+bool has_free_size(const Value& shape) {
+  const auto* all = shape.as<Sequence>();
+  return all && std::ranges::any_of(all->items, [](const Value& one) {
+           const auto* free = one.as<FreeSize>();
+           return free && free->is_size();
+         });
+}
+
+// zeros(x.shape[0], 5) and others: one number, stretched. It is nobody's view.
+Made filled_freely(Tracer& tracer, Interpreter& in, const std::string& name, NamedValues named) {
+  Arguments one;
+  Value shape;
+  for (auto& [word, value] : named) {
+    if (word == "size") {
+      shape = value;
+      const std::size_t rank = shape.as<Sequence>()->items.size();
+      value = in.list(ValueList(rank, Value::of(std::int64_t{1})));
+    }
+    one.named.emplace_back(word, value);
+  }
+  const auto made = filled(tracer, in, name, std::move(one));
+  if (!made) return made;
+  const auto stretched = call_function_named(tracer, in, "expand", Arguments{{*made, shape}, {}});
+  if (!stretched) return stretched;
+  auto* tensor = stretched->as<SourceTensor>();
+  return tensor && tensor->value ? Made(tracer.tensor(in, tensor->value)) : stretched;
+}
+
+// arange(x.shape[1]): places along an axis whose length comes only when the model runs, taken out of the arguments.
+const FreeSize* counted_axis(NamedValues& named) {
+  const auto is = [&](const char* word, std::int64_t usual) {
+    const auto found = std::ranges::find(named, word, [](const auto& one) { return one.first; });
+    return found == named.end() || (found->second.is_whole() && found->second.whole() == usual);
+  };
+  const auto end = std::ranges::find(named, "end", [](const auto& one) { return one.first; });
+  const auto* free = end == named.end() ? nullptr : end->second.as<FreeSize>();
+  if (!free || !free->is_size() || !is("start", 0) || !is("step", 1)) return nullptr;
+  std::erase_if(named,
+                [](const auto& one) { return one.first == "start" || one.first == "end" || one.first == "step"; });
+  return free;
+}
+
 }  // namespace
 
 Made filled(Tracer& tracer, Interpreter& in, const std::string& name, Arguments given) {
@@ -118,13 +168,15 @@ Made filled(Tracer& tracer, Interpreter& in, const std::string& name, Arguments 
     const auto shape = in.attribute(given.placed[0], "shape");
     if (!shape) return shape;
     given.placed[0] = *shape;
-    const bool is_typed =
-        std::ranges::any_of(given.named, [](const auto& one) { return one.first == "dtype" && !one.second.is_none(); });
-    if (!is_typed) {
-      std::erase_if(given.named, [](const auto& one) { return one.first == "dtype"; });
-      given.named.emplace_back("dtype", in.text(std::string(name_of(tracer.dtype_of(*like)))));
-    }
+    if (!says_type(given)) given.named.emplace_back("dtype", in.text(std::string(name_of(tracer.dtype_of(*like)))));
     return filled(tracer, in, name.substr(0, name.find('_')), std::move(given));
+  }
+  if (name.starts_with("new_")) {  // of another tensor's type
+    auto* like = given.placed.empty() ? nullptr : given.placed[0].as<SourceTensor>();
+    if (!like) return fail(Fault::Format, name + "() of what is no tensor");
+    if (!says_type(given)) given.named.emplace_back("dtype", in.text(std::string(name_of(tracer.dtype_of(*like)))));
+    given.placed.erase(given.placed.begin());
+    return filled(tracer, in, name.substr(4), std::move(given));
   }
   const bool drawn = name.starts_with("rand") || name == "empty";
   auto named = named_arguments(in, given, parameters_of(name, given), name);
@@ -139,8 +191,16 @@ Made filled(Tracer& tracer, Interpreter& in, const std::string& name, Arguments 
       if (!number) return number;
       value = *number;
     }
+  const auto size = std::ranges::find(*named, "size", [](const auto& one) { return one.first; });
+  if (!drawn && size != named->end() && has_free_size(size->second))
+    return filled_freely(tracer, in, name, *std::move(named));
+  const FreeSize* along = name == "arange" ? counted_axis(*named) : nullptr;
   auto ready = prepared(tracer, in, *named);
   if (!ready) return pass(ready);
+  if (along) {
+    ready->tensors["like.0"] = along->tensor;
+    ready->plain["from"] = Json::array({along->axis});
+  }
   const bool of_reals = std::ranges::any_of(given.placed, &Value::is_real);
   if (name == "arange" && of_reals && !ready->plain.contains("dtype")) ready->plain["dtype"] = "float32";
   if ((name == "randint" || name == "randperm") && !ready->plain.contains("dtype")) ready->plain["dtype"] = "int64";

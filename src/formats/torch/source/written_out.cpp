@@ -132,9 +132,6 @@ def logit(input, eps=None):
     x = input if eps is None else torch.clamp(input, eps, 1 - eps)
     return torch.log(x / (1 - x))
 
-def new_full(input, size, fill_value, dtype=None, device=None):
-    return torch.full(size, fill_value, dtype=input.dtype if dtype is None else dtype)
-
 def new_tensor(input, data, dtype=None, device=None, requires_grad=False):
     return torch.tensor(data).to(input.dtype if dtype is None else dtype)
 

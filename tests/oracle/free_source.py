@@ -1,0 +1,164 @@
+"""Programs as people write them, whose batches, lengths and images are free: what they make, cut and reshape by sizes of tensors."""
+import math
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class InitialStates(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm, self.head = nn.LSTM(5, 8, 2, batch_first=True), nn.Linear(8, 3)
+
+    def forward(self, x):
+        h0 = torch.zeros(2, x.size(0), 8).to(x.device)
+        c0 = torch.zeros(2, x.size(0), 8, device=x.device)
+        steps, _ = self.lstm(x, (h0, c0))
+        return self.head(steps[:, -1, :])
+
+
+class MadeElsewhere(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gru = nn.GRU(5, 6, batch_first=True, bidirectional=True)
+
+    def first(self, batch):
+        return torch.ones((2, batch, 6)) * 0.5
+
+    def forward(self, x):
+        _, last = self.gru(x, self.first(x.shape[0]))
+        return torch.cat([last[0], last[1]], 1)
+
+
+class OfAnothersType(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.GRUCell(4, 5)
+
+    def forward(self, x):
+        h = x.new_zeros(x.size(0), 5)
+        for step in range(3):
+            h = self.cell(x[:, step], h)
+        return h + x.new_full((x.size(0), 1), 2.0)
+
+
+class Written(nn.Module):
+    """Zeros that are written to are no view of one zero."""
+
+    def forward(self, x):
+        out = torch.zeros(x.size(0), 4)
+        out[:, 1] = x[:, 0]
+        out[:, 2:] += x[:, 1:3]
+        again = torch.zeros(x.size(0), 4)
+        return out, again + 1
+
+
+class Tokens(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words, self.places, self.head = nn.Embedding(20, 8), nn.Embedding(64, 8), nn.Linear(8, 3)
+
+    def forward(self, ids):
+        batch, length = ids.shape
+        places = torch.arange(length, device=ids.device).unsqueeze(0).expand(batch, length)
+        return self.head(self.words(ids) + self.places(places))
+
+
+class Sines(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words, self.layer = nn.Embedding(20, 8), nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+        table, at = torch.zeros(64, 8), torch.arange(64).unsqueeze(1).float()
+        rate = torch.exp(torch.arange(0, 8, 2).float() * (-math.log(10000.0) / 8))
+        table[:, 0::2], table[:, 1::2] = torch.sin(at * rate), torch.cos(at * rate)
+        self.register_buffer("table", table.unsqueeze(0))
+
+    def forward(self, ids):
+        x = self.words(ids) * math.sqrt(8)
+        return self.layer(x + self.table[:, : x.size(1)])
+
+
+class Causal(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words, self.places = nn.Embedding(20, 8), nn.Parameter(torch.randn(1, 64, 8))
+        self.qkv, self.out = nn.Linear(8, 24), nn.Linear(8, 8)
+        self.register_buffer("seen", torch.tril(torch.ones(64, 64)).view(1, 1, 64, 64))
+
+    def forward(self, ids):
+        B, T = ids.size()
+        x = self.words(ids) + self.places[:, :T, :]
+        q, k, v = self.qkv(x).split(8, dim=2)
+        q, k, v = (part.view(B, T, 2, 4).transpose(1, 2) for part in (q, k, v))
+        weights = (q @ k.transpose(-2, -1)) * (1.0 / math.sqrt(k.size(-1)))
+        weights = weights.masked_fill(self.seen[:, :, :T, :T] == 0, float("-inf"))
+        return self.out((torch.softmax(weights, -1) @ v).transpose(1, 2).contiguous().view(B, T, 8))
+
+
+class MaskedByTriangle(nn.Module):
+    def forward(self, x):
+        length = x.size(1)
+        weights = x @ x.transpose(1, 2) / math.sqrt(6)
+        weights = weights + torch.triu(torch.full((length, length), -1e4), diagonal=1)
+        kept = torch.tril(torch.ones(length, length), diagonal=-1)
+        return torch.softmax(weights, -1) @ x, kept * weights
+
+
+class Lengths(nn.Module):
+    def forward(self, x, lengths):
+        counts = (torch.arange(x.size(1))[None, :] < lengths[:, None]).unsqueeze(-1).float()
+        return (x * counts).sum(1) / counts.sum(1)
+
+
+class Swapped(nn.Module):
+    """Sizes that stand elsewhere than in the input, and one that is another input's."""
+
+    def forward(self, x, y):
+        b, t, f = x.shape
+        turned = x.transpose(0, 1).reshape(t, b, 2, f // 2)
+        return turned.sum(-1), y.reshape(y.size(0), y.size(1) * 6).view(b, -1, 3)
+
+
+class Crossed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.wide, self.deep = nn.Conv2d(3, 4, 3, padding=1), nn.Conv2d(4, 4, 3, stride=2, padding=1)
+
+    def forward(self, x):
+        wide = self.wide(x)
+        up = F.interpolate(F.relu(self.deep(wide)), size=wide.shape[2:], mode="bilinear", align_corners=False)
+        return torch.cat([wide, up], 1)
+
+
+class Nearest(nn.Module):
+    def forward(self, x):
+        return x - F.interpolate(F.max_pool2d(x, 2, ceil_mode=True), (x.size(2), x.size(3)), mode="nearest")
+
+
+class OneCell(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.mix = nn.Conv2d(3, 2, 1)
+
+    def forward(self, x):
+        whole = self.mix(F.adaptive_avg_pool2d(x, 1))
+        return torch.cat([x, F.interpolate(whole, size=x.shape[-2:], mode="bilinear", align_corners=True)], 1)
+
+
+class AlongOneAxis(nn.Module):
+    def forward(self, x, y):
+        return F.interpolate(x, size=y.shape[-1], mode="linear") + y
+
+
+class Powers(nn.Module):
+    def forward(self, x):
+        return x * torch.exp(-0.1 * torch.arange(0, x.size(1)).float()) + torch.full((x.size(0), 1), 2.0)
+
+
+# The shapes of the inputs; "?" is free, and whole numbers are said.
+CASES = {
+    "InitialStates": ["?,7,5"], "MadeElsewhere": ["?,?,5"], "OfAnothersType": ["?,3,4"], "Written": ["?,3"], "Tokens": ["?,?:int64"],
+    "Sines": ["?,?:int64"], "Causal": ["?,?:int64"], "MaskedByTriangle": ["?,?,6"], "Lengths": ["x=?,?,4", "lengths=?:int64"],
+    "Crossed": ["1,3,?,?"], "Nearest": ["?,3,?,?"], "OneCell": ["?,3,?,?"], "AlongOneAxis": ["x=1,4,?", "y=1,4,?"], "Powers": ["?,?"],
+}  # fmt: skip

@@ -1,0 +1,51 @@
+"""PyTorch source whose sizes are free, in every target at several sizes: what PyTorch answers."""
+from pathlib import Path
+
+import free_source
+import numpy as np
+import pytest
+import torch
+from carrying import convoy, import_file, plain_session
+
+SIZES = [(1, 1), (2, 5), (3, 9), (5, 3)]
+
+
+def drawn(shapes: list[str], batch: int, length: int) -> list[torch.Tensor]:
+    """The first free size is the batch, the second a length, the third one more; each input begins anew."""
+    inputs = []
+    for said in shapes:
+        sizes, _, dtype = said.split("=")[-1].partition(":")
+        free = iter([length, length + 1] if sizes.startswith("1,") else [batch, length, length + 1])
+        shape = [next(free) if size == "?" else int(size) for size in sizes.split(",")]
+        inputs.append(torch.randint(1, max(2, length), shape) if dtype else torch.randn(shape))
+    return inputs
+
+
+@pytest.mark.parametrize("name", free_source.CASES)
+def test_sizes_that_are_free(name, tmp_path):
+    import keras
+
+    shapes = free_source.CASES[name]
+    torch.manual_seed(3)
+    net = getattr(free_source, name)().eval()
+    said = [word for shape in shapes for word in ("--shape", shape)]
+    if net.state_dict():
+        torch.save(net.state_dict(), tmp_path / "w.pt")
+        said += ["--weights", tmp_path / "w.pt"]
+    source = f"{Path(free_source.__file__)}:{name}()"
+    for port, *to in (["p.py", "--to", "torch"], ["p.onnx"], ["p.keras"]):
+        convoy("port", source, *said, *to, "-o", tmp_path / port, "--interface", "source")
+    ported, session = import_file(tmp_path / "p.py").load(), plain_session(tmp_path / "p.onnx")
+    model = keras.saving.load_model(tmp_path / "p.keras")
+    several = lambda y: y if isinstance(y, (tuple, list)) else (y,)
+    for batch, length in SIZES:
+        inputs = drawn(shapes, batch, length)
+        arrays = [x.numpy() for x in inputs]
+        with torch.no_grad():
+            want = [y.numpy() for y in several(net(*inputs))]
+            answers = {"torch": [y.numpy() for y in several(ported(*inputs))]}
+        answers["onnx"] = session.run(None, dict(zip((one.name for one in session.get_inputs()), arrays)))
+        answers["keras"] = [np.asarray(y) for y in several(model(arrays if len(arrays) > 1 else arrays[0]))]
+        for target, got in answers.items():
+            for one, right in zip(got, want, strict=True):
+                np.testing.assert_allclose(one, right, rtol=1e-5, atol=2e-5, err_msg=f"{target} at {batch}, {length}")
