@@ -112,6 +112,34 @@ TEST(OnnxRoundTrip, ALocalResponseAlongAnotherAxisIsTurnedAround) {
   EXPECT_EQ(after->at(back->outputs[0]).floats(), before->at(graph->outputs[0]).floats());
 }
 
+TEST(OnnxRoundTrip, AnOperatorSetThatLacksAnElementTypeIsNotWrittenWithIt) {
+  const struct {
+    const char* graph;
+    Size opset;
+    const char* says;  // empty: it is written
+  } rows[] = {
+      {"input x int64[2]\ninput y int64[2]\nz = binary(x, y) function=maximum\noutput z\n", 11,
+       "Max of int64 needs operator set 12, this is 11: add --opset 12"},
+      {"input x int64[2]\ninput y int64[2]\nz = binary(x, y) function=maximum\noutput z\n", 12, ""},
+      {"input x uint8[2]\ninput y uint8[2]\nz = binary(x, y) function=add\noutput z\n", 13,
+       "Add of uint8 needs operator set 14, this is 13: add --opset 14"},
+      {"input x bfloat16[2]\nz = cast(x) to=float32\noutput z\n", 12,
+       "Cast of bfloat16 needs operator set 13, this is 12: add --opset 13"},
+      {"input x float32[2]\nz = cast(x) to=bfloat16\noutput z\n", 12,
+       "Cast of bfloat16 needs operator set 13, this is 12: add --opset 13"},
+      {"input x uint8[2]\nz = relu(x)\noutput z\n", 22, "Relu of uint8 has no form in ONNX"},
+  };
+  const auto nowhere = [](std::span<const std::byte>) -> Status { return {}; };
+  for (const auto& row : rows) {
+    const auto graph = parse_graph(row.graph);
+    ASSERT_TRUE(graph) << message(graph.error());
+    const auto written = onnx::write_model(*graph, {.opset = row.opset}, nowhere);
+    EXPECT_EQ(written.has_value(), *row.says == 0) << row.graph << row.opset;
+    const std::string said = written ? "" : message(written.error());
+    EXPECT_NE(said.find(row.says), std::string::npos) << said;
+  }
+}
+
 TEST(OnnxRoundTrip, AnOutputHasItsNameAlsoWhereAValueInBetweenHadIt) {
   const auto graph = parse_graph(
       "input x float32[2,3]\nbn = affine(x) scale=2 offset=-1\nrelu = relu(bn)\nfc = affine(relu) scale=-3 offset=0\n"

@@ -12,6 +12,10 @@
 #include <variant>
 #include <vector>
 
+namespace convoy {
+struct Node;
+}
+
 namespace convoy::onnx {
 
 // What a node's attribute holds.
@@ -26,6 +30,7 @@ struct DocumentNode {
   std::string op, name;
   std::vector<std::string> inputs, outputs;
   Attributes attributes;
+  const Node* stands_for = nullptr;  // of the graph; null: none of it
 };
 struct DocumentTensor {
   std::string name;

@@ -108,7 +108,7 @@ void Sink::add(std::string name, std::string op, std::vector<std::string> inputs
     if (const auto found = waiting_.find(input); found != waiting_.end())
       input = named_after(name, found->second, of_node);
   document_.nodes.push_back(
-      {std::move(op), std::move(name), std::move(inputs), std::move(outputs), std::move(attributes)});
+      {std::move(op), std::move(name), std::move(inputs), std::move(outputs), std::move(attributes), node_});
 }
 
 void Sink::is(Tensor result) { made_.insert_or_assign(this->result(), std::move(result)); }

@@ -61,14 +61,16 @@ class SizeNames {
   std::set<std::string> taken_;
 };
 
-// Whether the operator set has all nodes behind the first ones with bfloat16, where this node reads or gives that.
-Status check_bfloat(const Node& node, const Sink& sink, const Document& document, std::size_t first) {
-  const auto is_bfloat = [&](ValueId v) { return v && sink.graph()[v].type.dtype == DType::BF16; };
-  if (std::ranges::none_of(node.inputs, is_bfloat) && std::ranges::none_of(node.outputs, is_bfloat)) return {};
-  for (std::size_t i = first; i < document.nodes.size(); ++i) {
-    const Size since = takes_bfloat_since(document.nodes[i].op);
-    if (since == 0 || since > newest_opset) return sink.refused(document.nodes[i].op + " of bfloat16");
-    if (since > document.opset) return sink.too_old(document.nodes[i].op + " of bfloat16", since);
+Status check_element_types(const Document& document, const Sink& sink) {
+  ElementTypes types(document);
+  for (const DocumentNode& node : document.nodes) {
+    const auto untaken = types.enter(node);
+    if (!untaken) continue;
+    const std::string place = node.stands_for ? place_of(*node.stands_for) : "node '" + node.name + "'";
+    if (!untaken->type) return within(place, Status(sink.broken(node.op)));
+    const std::string what = node.op + " of " + std::string(name_of(*untaken->type));
+    if (untaken->since == 0) return within(place, Status(sink.refused(what)));
+    return within(place, Status(sink.too_old(what, untaken->since)));
   }
   return {};
 }
@@ -108,7 +110,6 @@ Status write_model(const Graph& graph, const WriteOptions& options,
     }
     const std::size_t before = document.nodes.size();
     if (auto written = within(place_of(node), write_node(node, sink)); !written) return written;
-    if (auto known = within(place_of(node), check_bfloat(node, sink, document, before)); !known) return known;
     if (options.without_kernel) name_doubles(node, sink, document, before, *options.without_kernel);
   }
   SizeNames sizes(options.size_words);
@@ -123,6 +124,7 @@ Status write_model(const Graph& graph, const WriteOptions& options,
   }
   sink.hold_weights(options.held);
   sink.place_initializers();
+  if (auto typed = check_element_types(document, sink); !typed) return typed;
   if (auto sound = check_model(model_of(document), Maker::Convoy); !sound) return sound;
   if (!options.external_append) return write_document(document, append);
   const ExternalData external{options.external_location, options.external_append};
