@@ -360,8 +360,51 @@ Status write_lookup(const Op& op, Sink& sink, const char* name) {
 }
 
 Status write_gather(const Gather& op, Sink& sink) { return write_lookup(op, sink, "numpy.Take"); }
+
+// The first numbers along each axis, as many as `sizes` says.
+Tensor first_numbers(const Tensor& of, const Sizes& sizes) {
+  const auto width = static_cast<std::size_t>(bytes_of(of.dtype()));
+  std::vector<std::byte> bytes;
+  Sizes at(sizes.size(), 0);
+  for (Size n = *checked_count(sizes); n > 0; --n) {
+    std::size_t place = 0;
+    for (std::size_t i = 0; i < at.size(); ++i)
+      place = place * static_cast<std::size_t>(of.shape()[i]) + static_cast<std::size_t>(at[i]);
+    const auto number = of.bytes().subspan(place * width, width);
+    bytes.insert(bytes.end(), number.begin(), number.end());
+    for (std::size_t i = at.size(); i-- > 0 && ++at[i] == sizes[i];) at[i] = 0;
+  }
+  return *Tensor::owning(of.dtype(), sizes, std::move(bytes));
+}
+
+// take_along_axis stretches other axes over one another, where this operator looks into the first cells alone: the rest of
+// them is cut off beforehand.
 Status write_gather_elements(const GatherElements& op, Sink& sink) {
-  return write_lookup(op, sink, "numpy.TakeAlongAxis");
+  Json key = Json::array();
+  TensorType cut = sink.type();
+  bool cuts = false;
+  for (Size axis = 0; axis < sink.rank(); ++axis) {
+    const Dim from = sink.dim(axis), to = sink.dim(axis, 1);
+    const bool shorter = axis != op.axis && from != to;
+    if (shorter && !to.known())
+      return sink.refused("a lookup whose indices may be fewer than the numbers along axis " + std::to_string(axis));
+    cuts = cuts || shorter;
+    key.push_back(slice_of({}, shorter ? std::optional(*to) : std::nullopt, 1));
+    if (shorter) cut.shape[static_cast<std::size_t>(axis)] = to;
+  }
+  if (!cuts) return write_lookup(op, sink, "numpy.TakeAlongAxis");
+  LayerConfig config = layer_as(sink, "numpy.TakeAlongAxis", {{"axis", op.axis}});
+  if (const Tensor* known = sink.constant(0)) {
+    Sizes sizes;
+    for (const Dim n : cut.shape) sizes.push_back(*n);
+    config.args = {first_numbers(*known, sizes)};
+  } else {
+    LayerConfig first = sink.operation("numpy", "GetItem");
+    first.args.emplace_back(std::move(key));
+    config.args = {sink.step(std::move(first), "cells", std::move(cut))};
+  }
+  config.args.push_back(sink.argument(1));
+  return sink.last(std::move(config));
 }
 
 // The other tensor's cells 0 along all axes but one, laid along `axis` of `rank`, as ones of this type.
