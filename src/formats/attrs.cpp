@@ -117,6 +117,9 @@ Sizes Attrs::sizes_of(const Json* value, std::string_view key, std::size_t count
 
 const Json* Attrs::tuple_of(const Json* value) {
   if (value->is_object() && value->contains("items") && value->contains("class_name")) return &(*value)["items"];
+  if (value->is_object() && value->value("class_name", Json()) == "__numpy__" && value->contains("config"))
+    if (const auto& config = (*value)["config"]; config.is_object() && config.contains("value"))
+      return &config["value"];
   return value;
 }
 

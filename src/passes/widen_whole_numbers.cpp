@@ -75,6 +75,17 @@ Result<std::optional<DType>> in_torch(const Op& op, DType dtype) {
               "computes with uint64, for which PyTorch has no kernel; cast to int64 in front of it");
 }
 
+// TensorFlow's sign takes numbers of 32 bits without one for numbers that have it, and Keras makes uint32 of two tensors of
+// uint64. Source: Keras 3.15 on TensorFlow 2.21, as they answer when asked.
+Result<std::optional<DType>> in_keras(const Graph& graph, const Node& node, DType dtype) {
+  const bool signs = node.op == Op(Unary{Function::Sign});
+  if (signs && dtype == DType::U32) return DType::I64;
+  const auto is_longest = [&](ValueId v) { return v && graph[v].type.dtype == DType::U64; };
+  if (!signs ? std::ranges::count_if(node.inputs, is_longest) < 2 : dtype != DType::U64) return std::nullopt;
+  return fail(Fault::Unsupported,
+              "computes with uint64, which Keras takes for uint32 there; cast to int64 in front of it");
+}
+
 // Neither ONNX nor TensorFlow negates a type without a sign, where PyTorch's wraps around; neither compares truths, and TensorFlow
 // puts none in order.
 Result<std::optional<DType>> wanted(const Graph& graph, const Node& node, const Target& target) {
@@ -87,9 +98,10 @@ Result<std::optional<DType>> wanted(const Graph& graph, const Node& node, const 
     return bytes_of(dtype) < 4 ? DType::I32 : DType::I64;
   if (dtype == DType::Bool && compares(node.op)) return DType::I32;
   if (target.framework == Framework::OnnxRuntime) return in_onnx_runtime(node.op, dtype, graph.rules);
-  const bool orders = std::holds_alternative<TopK>(node.op);
-  return target.framework == Framework::Keras && orders && dtype == DType::Bool ? std::optional(DType::I32)
-                                                                                : std::nullopt;
+  if (target.framework != Framework::Keras) return std::nullopt;
+  if (std::holds_alternative<TopK>(node.op) && dtype == DType::Bool) return DType::I32;
+  if (target.lite) return std::nullopt;
+  return within(place_of(node), in_keras(graph, node, dtype));
 }
 
 // Every operand of that type is cast, and the first result back; the second of an order are places.

@@ -66,3 +66,56 @@ def test_indices_that_may_be_fewer_are_refused(tmp_path):
     save(tmp_path / "m.onnx", node, {"x": ("f4", [3, 4, 5]), "i": ("i8", ["N", 2, 1])}, {"y": ("f4", ["N", 2, 1])})
     said = convoy("port", tmp_path / "m.onnx", "-o", tmp_path / "p.keras", code=6).stderr
     assert "indices may be fewer than the numbers along axis 0" in said
+
+
+WIDEST = {"u1": 255, "u2": 2**16 - 1, "u4": 2**32 - 1, "u8": 2**64 - 1, "i1": -7, "i2": -300, "i4": -70000, "i8": -(2**40)}
+
+
+@pytest.mark.parametrize("kind", ["u1", "u2", "u4", "i1", "i2", "i4", "i8"])
+@pytest.mark.parametrize("operator", ["BitwiseNot", "Sign", "Abs"])
+def test_a_function_of_whole_numbers_keeps_their_type(operator, kind, tmp_path):
+    node = helper.make_node(operator, ["x"], ["y"])
+    save(tmp_path / "m.onnx", node, {"x": (kind, ["N", 4])}, {"y": (kind, ["N", 4])}, opset=18)
+    agree(tmp_path, "port.py", {"x": np.array([[1, 0, 9, WIDEST[kind]]], kind)})
+
+
+@pytest.mark.parametrize("kind", ["u1", "u2", "u4"])
+@pytest.mark.parametrize("direction", ["LEFT", "RIGHT"])
+@pytest.mark.parametrize("operand", ["given", "stored", "number"])
+def test_bits_are_shifted_in_their_own_type(direction, kind, operand, tmp_path):
+    x, by = np.array([[1, WIDEST[kind], 16, 7]], kind), np.array([[1, 3, 2, 0]], kind)
+    if operand == "number":
+        by = by[0, 1]
+    node = helper.make_node("BitShift", ["x", "by"], ["y"], direction=direction)
+    inputs = {"x": (kind, ["N", 4])} | ({"by": (kind, ["N", 4])} if operand == "given" else {})
+    save(tmp_path / "m.onnx", node, inputs, {"y": (kind, ["N", 4])}, None if operand == "given" else {"by": by})
+    # ONNX Runtime shifts 16 bits nowhere.
+    if kind == "u2":
+        convoy("port", tmp_path / "m.onnx", "-o", tmp_path / "port.py", "--to", "keras", "--interface", "source")
+        given = [x] if operand != "given" else [x, by]
+        wanted = x << by if direction == "LEFT" else x >> by
+        np.testing.assert_array_equal(answer_of(tmp_path / "port.py", given), wanted)
+        return
+    agree(tmp_path, "port.py", {"x": x} | ({"by": by} if operand == "given" else {}))
+
+
+@pytest.mark.parametrize("operator,inputs", [("Sign", "x"), ("Add", "xz"), ("Max", "xz"), ("BitwiseXor", "xz")])
+def test_uint64_is_refused_where_keras_makes_uint32_of_it(operator, inputs, tmp_path):
+    node = helper.make_node(operator, list(inputs), ["y"])
+    save(tmp_path / "m.onnx", node, {name: ("u8", ["N", 4]) for name in inputs}, {"y": ("u8", ["N", 4])}, opset=18)
+    said = convoy("port", tmp_path / "m.onnx", "-o", tmp_path / "port.py", "--to", "keras", code=6).stderr
+    assert f"({operator}): computes with uint64, which Keras takes for uint32 there" in said
+
+
+def test_what_a_program_says_of_an_arrays_type_is_read(tmp_path):
+    """`convoy run` of it answers in that type, as Keras does."""
+    (tmp_path / "net.py").write_text(
+        "import keras\nimport numpy as np\nfrom keras import ops\n\n"
+        'TABLE = np.array([1, 200, 4], dtype="uint8")\nx = keras.Input((3,), dtype="uint8", name="x")\n'
+        "model = keras.Model(x, ops.multiply(x, TABLE))\n"
+    )
+    x = np.array([[3, 2, 100]], "u1")
+    np.save(tmp_path / "x.npy", x)
+    convoy("run", tmp_path / "net.py", "--input", tmp_path / "x.npy", "-o", tmp_path / "y.npy")
+    got = np.load(tmp_path / "y.npy")
+    assert got.dtype == np.uint8 and got.tolist() == [[3, 144, 144]]

@@ -92,7 +92,9 @@ Made as_type(Interpreter& in, const Value& value, const std::string& type) {
   const auto named = std::ranges::find_if(types, [&](const auto& one) { return type.starts_with(one.first); });
   if (named == types.end()) return fail(Fault::Unsupported, "an array of element type " + type);
   const Value convert = in.builtins[named->second];
-  return each(in, value, [&](const Value& one) { return in.call(convert, ValueList{one}); });
+  auto made = each(in, value, [&](const Value& one) { return in.call(convert, ValueList{one}); });
+  if (auto* array = made ? made->as<Vector>() : nullptr) array->element_type = type;
+  return made;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@ class Vector : public Sequence {
  public:
   explicit Vector(ValueList all) : Sequence(false, std::move(all)) {}
   std::string type_name() const override { return "ndarray"; }
+  std::string element_type;  // as the program says it; empty: what its numbers are
   Result<std::optional<Value>> attribute(Interpreter& in, const std::string& name) override;
   Result<Value> item(Interpreter& in, Value key) override;
   // + - * / // % ** and comparisons with a number or an array of the same length. Fails: other shapes.

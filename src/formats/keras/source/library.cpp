@@ -3,11 +3,13 @@
 
 #include "base/words.h"
 #include "containers/json.h"
+#include "containers/python/vector.h"
 #include "formats/keras/catalogue/catalogue.h"
 #include "formats/keras/keras.h"
 #include "formats/keras/source/free_size.h"
 #include "formats/keras/source/parameters.h"
 #include "formats/keras/source/signatures.h"
+#include "ops/expect.h"
 
 #include <algorithm>
 #include <cctype>
@@ -283,7 +285,12 @@ Made SourceLibrary::input_function(Interpreter& in, Arguments& given) {
 
 namespace {
 
-// Arguments as JSON, tensors by their place in `call`.
+bool is_type_of_wholes(const std::string& word) {
+  const auto dtype = input_dtype(word);
+  return dtype && !is_floating(*dtype);
+}
+
+// Arguments as JSON, tensors by their place in `call`. An array that says its type keeps it, as files hold one.
 Result<Json> argument_json(SourceLibrary& library, Interpreter& in, Value value, SourceCall& call, int depth) {
   if (!value.as<python::Sequence>() && is_known_array(in, value)) {
     auto made = library.constant(in, value);
@@ -312,6 +319,10 @@ Result<Json> argument_json(SourceLibrary& library, Interpreter& in, Value value,
       if (!inner) return inner;
       list.push_back(std::move(*inner));
     }
+    const auto* array = value.as<python::Vector>();
+    if (array && is_type_of_wholes(array->element_type))
+      return Json{{"class_name", "__numpy__"},
+                  {"config", {{"value", std::move(list)}, {"dtype", array->element_type}}}};
     return list;
   }
   return json_of(in, value);

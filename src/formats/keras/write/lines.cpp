@@ -178,7 +178,7 @@ std::string Lines::variable_for(const Step& made, std::size_t at, const std::str
 }
 
 Result<std::string> Lines::table(const Tensor& numbers) {
-  if (numbers.count() == 1 && numbers.rank() == 0) return number_of_float(numbers.floats()[0]);
+  if (numbers.rank() == 0 && numbers.dtype() == DType::F32) return number_of_float(numbers.floats()[0]);
   if (numbers.count() > largest_table)
     return fail(Fault::Unsupported, "holds a table of " + std::to_string(numbers.count()) +
                                         " numbers, too many for source code; write a .keras file");
