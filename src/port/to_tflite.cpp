@@ -1,6 +1,8 @@
 // A TFLite model in one file. The proof compares the source with the file as it is read back, so what was written is what
 // was meant.
 #include "base/fresh_names.h"
+#include "base/mapped_file.h"
+#include "formats/onnx/onnx.h"
 #include "formats/source.h"
 #include "formats/tflite/tflite.h"
 #include "port/held_weights.h"
@@ -67,11 +69,26 @@ Status say_integers(PortReport& r, const tflite::IntegerReport& integers, const 
   return {};
 }
 
+// A file that declares 0 is run on nothing, where TFLite's sums and means are whatever lay in memory.
+Status expect_numbers(const fs::path& source, const PortOptions& options) {
+  if (!options.load.shapes.empty() || !options.load.size.empty()) return {};
+  const auto file = open_file(source.string());
+  if (!file || !onnx::begins_model(blob_of(*file).bytes)) return {};
+  const auto empty = onnx::input_without_numbers(blob_of(*file).bytes);
+  if (!empty) return {};
+  Shape shape;
+  for (const Size n : empty->second) shape.push_back(n < 0 ? Dim() : Dim(n));
+  return fail(Fault::Unsupported, "input '" + empty->first + "' of shape " + text_of(shape) +
+                                      " holds no number, and TFLite's kernels answer otherwise then; give other sizes "
+                                      "with --shape");
+}
+
 }  // namespace
 
 Result<PortReport> port_to_tflite(const fs::path& source, const PortOptions& options) {
   const auto file = file_named(source, options);
   if (!file) return std::unexpected(file.error());
+  if (auto s = within(source.filename().string(), expect_numbers(source, options)); !s) return pass(s);
   auto out = OutputSet::begin({*file}, options.overwrites, sources_of(source, options));
   if (!out) return pass(out);
   tflite::IntegerReport integers;

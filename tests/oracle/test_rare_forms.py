@@ -87,6 +87,21 @@ def test_a_sum_of_nothing_is_refused_toward_tflite(tmp_path):
     assert "holds no number" in said
 
 
+@pytest.mark.parametrize("operator", ["ReduceSum", "ReduceMean", "ReduceMax", "GlobalAveragePool"])
+def test_an_input_that_is_declared_empty_is_refused_toward_tflite(operator, tmp_path):
+    """Its kernels answer from memory that nobody wrote, where ONNX Runtime gives the sum of nothing."""
+    import onnx
+    from onnx import TensorProto, helper
+
+    node = helper.make_node(operator, ["x"], ["y"], **({"axes": [2]} if operator in ("ReduceMean", "ReduceMax") else {}))
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, sizes) for name, sizes in (("x", ["N", 2, 0, 3]), ("y", None))]
+    graph = helper.make_graph([node], "g", values[:1], values[1:])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), tmp_path / "m.onnx")
+    said = convoy("port", tmp_path / "m.onnx", "-o", tmp_path / "port.tflite", code=6).stderr
+    assert "m.onnx: input 'x' of shape [N, 2, 0, 3] holds no number, and TFLite's kernels" in said
+    convoy("port", tmp_path / "m.onnx", "-o", tmp_path / "port.tflite", "--shape", "x=?,2,?,3")
+
+
 @pytest.mark.parametrize("compare", [torch.eq, torch.lt, torch.ge, torch.pow, torch.floor_divide, torch.logical_or])
 def test_stretching_over_five_axes_in_tflite(compare, tmp_path):
     def shuffled(x):

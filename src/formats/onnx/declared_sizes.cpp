@@ -31,6 +31,22 @@ Result<SizeWords> size_words_of_model(Bytes bytes) {
   return all;
 }
 
+std::optional<std::pair<std::string, Sizes>> input_without_numbers(Bytes bytes) {
+  const auto model = parse_model(bytes);
+  if (!model) return std::nullopt;
+  for (const ValueInfo& info : model->graph.inputs) {
+    const auto dims = info.shape.value_or(std::vector<NamedDim>{});
+    const auto& stored = model->graph.initializers;
+    if (std::ranges::find(stored, info.name, &StoredTensor::name) != stored.end() ||
+        std::ranges::find(dims, std::optional<Size>(0), &NamedDim::size) == dims.end())
+      continue;
+    Sizes sizes;
+    for (const NamedDim& dim : dims) sizes.push_back(dim.size.value_or(-1));
+    return std::pair{info.name, std::move(sizes)};
+  }
+  return std::nullopt;
+}
+
 std::vector<std::string> contradicted_sizes(Bytes bytes, const Graph& graph) {
   const auto model = parse_model(bytes);
   if (!model) return {};

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -30,6 +31,8 @@ Result<std::vector<LoadedTensor>> weights_of_model(const Blob& blob, const std::
 // What a file calls the sizes that it leaves free, by input or output: one word per axis, empty where there is none.
 using SizeWords = std::map<std::string, std::vector<std::string>>;
 Result<SizeWords> size_words_of_model(Bytes bytes);
+// An input that the file declares with a size of 0, and how. It is read as a free size, which files without one often mean.
+std::optional<std::pair<std::string, Sizes>> input_without_numbers(Bytes bytes);
 // Known sizes that the file declares and that are not those of the graph that was read from it, one sentence each. Exporters
 // write such ones (PyTorch's older one after pools that round up), and runtimes take what the operators give, as we do.
 std::vector<std::string> contradicted_sizes(Bytes bytes, const Graph& graph);
