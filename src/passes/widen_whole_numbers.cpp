@@ -130,11 +130,36 @@ Status compute_as(DType wide, const Graph& graph, NodeId id, Patch& patch) {
   return {};
 }
 
+// A product as ONNX Runtime takes it: in float64, and as a cast of that has it, which stops at the last number of 32 bits; those of
+// PyTorch and Keras wrap around. Sums are left: few are that large, and the proof tells them.
+bool is_product_of_fractions(const Graph& graph, const Node& node, const Target& target) {
+  const auto* reduce = std::get_if<Reduce>(&node.op);
+  if (!reduce || reduce->reduction != Reduction::Product || target.lite || !graph.rules.whole_folds_in_fractions)
+    return false;
+  const DType dtype = graph[node.inputs[0]].type.dtype;
+  return target.framework != Framework::OnnxRuntime && (dtype == DType::I32 || dtype == DType::I64);
+}
+
+Status multiply_in_fractions(const Graph& graph, NodeId id, Patch& patch) {
+  const Node& node = graph[id];
+  const DType dtype = graph[node.inputs[0]].type.dtype;
+  auto product = patch.one(node, Cast{DType::F64}, {node.inputs[0]});
+  if (product) product = patch.one(node, node.op, {*product});
+  if (product && dtype == DType::I32) product = patch.one(node, Clip{-0x1p31, 0x1p31 - 1}, {*product});
+  if (product) product = patch.one(node, Cast{dtype}, {*product});
+  patch.remark(node, "multiplies " + std::string(name_of(dtype)) + " in float64");
+  return patch.become(id, product);
+}
+
 }  // namespace
 
 Result<Patch> widen_whole_numbers(const Graph& graph, const Target& target) {
   Patch patch(graph);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (is_product_of_fractions(graph, graph.nodes[i], target)) {
+      if (auto done = multiply_in_fractions(graph, {static_cast<std::int32_t>(i)}, patch); !done) return pass(done);
+      continue;
+    }
     auto wide = wanted(graph, graph.nodes[i], target);
     if (!wide) return pass(wide);
     if (!*wide) continue;

@@ -119,3 +119,24 @@ def test_what_a_program_says_of_an_arrays_type_is_read(tmp_path):
     convoy("run", tmp_path / "net.py", "--input", tmp_path / "x.npy", "-o", tmp_path / "y.npy")
     got = np.load(tmp_path / "y.npy")
     assert got.dtype == np.uint8 and got.tolist() == [[3, 144, 144]]
+
+
+@pytest.mark.parametrize("kind", ["i4", "i8"])
+@pytest.mark.parametrize("target", ["torch", "keras"])
+def test_a_product_of_whole_numbers_stops_where_onnx_runtimes_does(target, kind, tmp_path):
+    """It is taken in float64; those of PyTorch and Keras wrap around."""
+    node = helper.make_node("ReduceProd", ["x"], ["y"], axes=[1], keepdims=0)
+    save(tmp_path / "m.onnx", node, {"x": (kind, ["N", 8])}, {"y": (kind, ["N"])})
+    x = np.array([np.arange(1, 9), [-3] * 8, [900] * 8, [-900] * 7 + [1], [0] + [900] * 7], kind)
+    if kind == "i8":
+        x[2:4] = 9  # what 64 bits do not hold is what a processor makes of it
+    if target == "keras":
+        return agree(tmp_path, "port.py", {"x": x})
+    import torch
+
+    wanted = plain_session(tmp_path / "m.onnx").run(None, {"x": x})[0]
+    convoy("port", tmp_path / "m.onnx", "-o", tmp_path / "port.py")
+    spec = importlib.util.spec_from_file_location("port", tmp_path / "port.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    np.testing.assert_array_equal(module.load()(torch.from_numpy(x)).numpy(), wanted)
