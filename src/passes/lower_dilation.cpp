@@ -57,12 +57,17 @@ class DilationSpeller {
     const auto windows = conv.windows;
     conv.paddings = fixed;
     for (Window& w : conv.windows) w.stride = 1;
-    auto y = patch_.one(node, conv, std::move(inputs));
-    for (std::size_t i = 0; y && i < windows.size(); ++i)
-      if (windows[i].stride > 1)
-        y = patch_.one(node, Slice{conv.axes.spatial(static_cast<Size>(i)), {}, {}, windows[i].stride}, {*y});
+    auto y = every_stride(node, conv.axes, windows, patch_.one(node, conv, std::move(inputs)));
     patch_.remark(node, "runs without stride, and every stride-th cell is kept: Keras refuses stride with dilation");
     return patch_.become(id, y);
+  }
+
+  Result<ValueId> every_stride(const Node& node, const Axes& axes, const std::vector<Window>& windows,
+                               Result<ValueId> y) {
+    for (std::size_t i = 0; y && i < windows.size(); ++i)
+      if (windows[i].stride > 1)
+        y = patch_.one(node, Slice{axes.spatial(static_cast<Size>(i)), {}, {}, windows[i].stride}, {*y});
+    return y;
   }
 
   Status spread(NodeId id, Conv conv) {
@@ -160,10 +165,12 @@ class DilationSpeller {
     const std::vector<double> taps(static_cast<std::size_t>(*count), share);
     const Tensor tensor = Tensor::of(kernel, taps).converted(graph_[node.inputs[0]].type.dtype);
     const ValueId weight = patch_.constant(node.layer + "/taps", tensor, false);
-    return patch_.one(node,
-                      Conv{pool.axes, KernelOrder::OutInSpace, pool.windows,
-                           std::vector<Padding>(pool.windows.size(), Padding{Spelling::Valid}), channels},
-                      {x, weight});
+    Conv conv{pool.axes, KernelOrder::OutInSpace, pool.windows,
+              std::vector<Padding>(pool.windows.size(), Padding{Spelling::Valid}), channels};
+    if (target_.framework != Framework::Keras || has_depthwise_layer(conv, patch_.type(weight).shape))
+      return patch_.one(node, conv, {x, weight});
+    for (Window& w : conv.windows) w.stride = 1;
+    return every_stride(node, pool.axes, pool.windows, patch_.one(node, conv, {x, weight}));
   }
 
   // Divided by the share of each window's taps that count.
@@ -188,7 +195,15 @@ class DilationSpeller {
     double cells = 1;
     for (const Window& w : pool.windows) cells *= static_cast<double>(w.kernel);
     if (ones) ones = equal_taps(node, pool, *ones, 1, 1 / cells);
+    if (ones && may_miss_all(pool)) ones = patch_.one(node, Clip{.least = 0.5 / cells}, {*ones});
     return ones ? patch_.one(node, Binary{BinaryFunction::Divide}, {sum, *ones}) : ones;
+  }
+
+  // All taps of a window may lie beside the cells, which is an average of 0: what is less than one tap counts as something.
+  static bool may_miss_all(const AveragePool& pool) {
+    for (std::size_t i = 0; i < pool.windows.size(); ++i)
+      if (pool.windows[i].dilation > 1 && !adds_nothing(pool.paddings[i])) return true;
+    return false;
   }
 
   // Ones in the shape of the node's input, with one channel.

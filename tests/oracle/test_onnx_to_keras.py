@@ -140,3 +140,19 @@ def test_a_product_of_whole_numbers_stops_where_onnx_runtimes_does(target, kind,
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     np.testing.assert_array_equal(module.load()(torch.from_numpy(x)).numpy(), wanted)
+
+
+@pytest.mark.parametrize("file", WRITTEN)
+@pytest.mark.parametrize("channels,strides,dilations,sizes", [
+    (3, [2, 2], [2, 1], ["H", "W"]), (1, [2, 2], [2, 1], ["H", "W"]), (3, [2, 1], [3, 2], ["H", "W"]), (1, [1, 1], [2, 2], ["H", "W"]),
+    (3, [2, 1], [2, 2], [5, 1]),
+])  # fmt: skip
+def test_a_dilated_average_of_what_lies_inside(channels, strides, dilations, sizes, file, tmp_path):
+    """Also where all taps of a window lie in the padding, which is an average of 0."""
+    given = {"strides": strides, "dilations": dilations, "kernel_shape": [3, 2], "pads": [1, 1, 1, 1]}
+    node = helper.make_node("AveragePool", ["x"], ["y"], **given)
+    save(tmp_path / "m.onnx", node, {"x": ("f4", ["N", channels, *sizes])}, {"y": ("f4", ["N", channels, None, None])}, opset=19)
+    x = np.random.default_rng(0).standard_normal((2, channels, *([9, 8] if "H" in sizes else sizes))).astype("f4")
+    wanted = plain_session(tmp_path / "m.onnx").run(None, {"x": x})[0]
+    convoy("port", tmp_path / "m.onnx", "-o", tmp_path / file, "--to", "keras", "--interface", "source")
+    np.testing.assert_allclose(answer_of(tmp_path / file, [x]), wanted, rtol=1e-5, atol=1e-6)
