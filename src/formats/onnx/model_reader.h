@@ -42,6 +42,7 @@ class ModelReader {
   Result<std::vector<std::string>> wanted_outputs() const;
   Status add_initializers(const ModelGraph& graph, Names& names);
   Status add_inputs(Names& names);
+  void tell_defaults(const std::vector<std::string>& names) const;
   Status add_input(const ValueInfo& info, Names& names, std::size_t inputs);  // one of so many
   // What the outputs need, in the file's order, which must be one of computation.
   Status add_nodes(const ModelGraph& graph, Names& names);

@@ -133,7 +133,6 @@ Result<std::vector<std::string>> ModelReader::wanted_outputs() const {
 }
 
 Status ModelReader::add_initializers(const ModelGraph& graph, Names& names) {
-  if (graph.sparse) return fail(Fault::Unsupported, "holds sparse tensors");
   for (const StoredTensor& stored : graph.initializers) {
     auto tensor = within("initializer '" + stored.name + "'", source_.tensor(stored));
     if (!tensor) return pass(tensor);
@@ -150,8 +149,12 @@ Status ModelReader::add_inputs(Names& names) {
   const auto inputs = static_cast<std::size_t>(std::ranges::count_if(model_.graph.inputs, [&](const ValueInfo& info) {
     return !names.find(info.name) && !given_.contains(info.name);
   }));
+  std::vector<std::string> defaults;
   for (const ValueInfo& info : model_.graph.inputs) {
-    if (names.find(info.name)) continue;  // an initializer's value is its default
+    if (names.find(info.name)) {  // an initializer's value is its default
+      defaults.push_back(info.name);
+      continue;
+    }
     if (const auto found = given_.find(info.name); found != given_.end()) {
       Known known{{}, found->second, {}, false, false};
       if (info.type && wide_type_of(*info.type)) known.narrow = *info.type;
@@ -161,7 +164,19 @@ Status ModelReader::add_inputs(Names& names) {
     auto added = within("input '" + info.name + "'", add_input(info, names, inputs));
     if (!added) return added;
   }
+  tell_defaults(defaults);
   return {};
+}
+
+// Before version 4 of the format every weight stood among the inputs; since then an input with a number in the file is one that a
+// caller may give.
+void ModelReader::tell_defaults(const std::vector<std::string>& names) const {
+  if (names.empty() || model_.ir_version < 4 || !options_.remarks) return;
+  const bool several = names.size() > 1;
+  options_.remarks->push_back(
+      "input '" + names.front() + "' " +
+      (several ? "and " + std::to_string(names.size() - 1) + " more have defaults" : "has a default") +
+      " in the file, which " + (several ? "are constants" : "is a constant") + " here: nobody can give other numbers");
 }
 
 Status ModelReader::add_input(const ValueInfo& info, Names& names, std::size_t inputs) {

@@ -166,6 +166,42 @@ TEST(OnnxFile, WhatIsNotUnderstoodIsRefusedByNodeOperatorAndOpset) {
             std::string::npos);
 }
 
+// y = x + w of one number each; `more` stands in the graph.
+std::vector<std::byte> sum_model(int ir_version, const std::string& more) {
+  const std::string shape = run(2, run(1, number(1, 1) + run(2, run(1, number(1, 1)))));
+  const std::string graph = run(1, run(1, "x") + run(1, "w") + run(2, "y") + run(4, "Add")) + run(2, "sum") + more +
+                            run(11, run(1, "x") + shape) + run(11, run(1, "w") + shape) + run(12, run(1, "y") + shape);
+  const std::string model = number(1, ir_version) + run(7, graph) + run(8, number(2, 17));
+  const Bytes bytes = bytes_of(model);
+  return {bytes.begin(), bytes.end()};
+}
+
+TEST(OnnxFile, AnInputThatHasADefaultIsTold) {
+  const std::string w = run(5, number(1, 1) + number(2, 1) + run(8, "w") + run(9, std::string("\0\0\x80\x3f", 4)));
+  const auto remarks_on = [&](std::vector<std::byte> bytes) {
+    std::vector<std::string> remarks;
+    const auto file = file_of(std::move(bytes));
+    LoadOptions options;
+    options.remarks = &remarks;
+    const auto graph = onnx::read_model(blob_of(file), ".", options);
+    EXPECT_TRUE(graph) << sentence(graph);
+    return remarks;
+  };
+  EXPECT_EQ(remarks_on(sum_model(8, w)),
+            std::vector<std::string>{"input 'w' has a default in the file, which is a constant here: nobody can give "
+                                     "other numbers"});
+  EXPECT_TRUE(remarks_on(sum_model(3, w)).empty()) << "every weight was an input then";
+  EXPECT_TRUE(remarks_on(sum_model(8, "")).empty());
+}
+
+TEST(OnnxFile, SparseInitializersAreNotUnderstoodYet) {
+  const auto file = file_of(sum_model(8, run(15, "")));
+  const auto graph = onnx::read_model(blob_of(file), ".", {});
+  ASSERT_FALSE(graph);
+  EXPECT_EQ(graph.error().fault, Fault::Unsupported);
+  EXPECT_NE(sentence(graph).find("sparse tensors, which are not understood yet"), std::string::npos);
+}
+
 TEST(OnnxFile, ExternalDataIsReadBelowTheFolder) {
   const Folder folder;
   const auto graph = folder.read(external_model("w.bin"));
