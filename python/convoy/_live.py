@@ -6,8 +6,8 @@ import contextlib
 import functools
 import os
 import sys
-import threading
 import warnings
+from _thread import allocate_lock  # threading itself takes as long to import as all else here
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Callable, Iterator, TypeVar
 
@@ -73,7 +73,7 @@ def _in_eval_mode(module: Any) -> Iterator[None]:
             part.training = True
 
 
-_exporting = threading.Lock()  # torch.export is for one thread at a time
+_exporting = allocate_lock()  # torch.export is for one thread at a time
 
 
 @contextlib.contextmanager
