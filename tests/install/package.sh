@@ -72,8 +72,8 @@ fi
 
 # Every function that the public headers declare is asked of the linker by its name.
 mkdir "$folder/all"
-find "$build/CMakeFiles/convoy_core.dir" \( -path '*/src/functions/*.o' -o -name 'unity_src_functions_*.o' \
-  -o -path '*/src/library/*.o' -o -name 'unity_src_library_*.o' \) \
+find "$build/CMakeFiles/convoy_core.dir" \( -path '*/src/functions/*.o' \
+  -o -path '*/src/library/*.o' -o -name 'unity_short_parts_*.o' \) \
   -exec nm --defined-only --extern-only {} + |
   awk '$2 == "T" { print "-Wl,--undefined=" $3 }' >"$folder/all/symbols.txt"
 [ "$(wc -l <"$folder/all/symbols.txt")" -gt 20 ] || complain "the library holds only a few functions"
