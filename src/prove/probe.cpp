@@ -1,5 +1,6 @@
 // Inputs that can show a fault, and the sizes at which they are tried where the model leaves sizes free.
 #include "base/budget.h"
+#include "base/whole_tensor.h"
 #include "ops/expect.h"
 #include "prove/drawn_numbers.h"
 #include "prove/meeting.h"
@@ -282,7 +283,8 @@ Tensor with_numbers_asked_for(const Tensor& drawn, const NumbersAskedFor& all, s
     const double number = asked[(random() >> 8) % asked.size()];
     std::fill_n(numbers.begin() + static_cast<std::ptrdiff_t>(i * width), width, number);
   }
-  return Tensor::of(shape, std::move(numbers)).converted(drawn.dtype());
+  if (is_floating(drawn.dtype())) return Tensor::of(shape, std::move(numbers)).converted(drawn.dtype());
+  return whole_tensor(drawn.dtype(), shape, {numbers.begin(), numbers.end()});
 }
 
 }  // namespace

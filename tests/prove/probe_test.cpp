@@ -113,6 +113,7 @@ TEST(Probe, NumbersAskedForAreThoseVeryOnes) {
       graph_of("input x int32[4,9]\nconst k int32[] = 16777217\ny = binary(x, k) function=equal\noutput y\n");
   const auto inputs = probing_inputs(graph, 0, 1);
   ASSERT_TRUE(inputs);
+  EXPECT_EQ(inputs->at(0).dtype(), DType::I64);
   EXPECT_EQ(std::ranges::max(inputs->at(0).integers()), 16777217);  // which is no float32
 }
 

@@ -1,5 +1,7 @@
 #include "formats/keras/source_values.h"
 
+#include "base/whole_tensor.h"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -71,8 +73,7 @@ Result<Tensor> numbers_of(const Json& config) {
   if (part("dtype") == "int32" || part("dtype") == "int64") {
     if (!std::ranges::all_of(numbers, [](double value) { return std::abs(value) < 0x1p53; }))
       return fail(Fault::Format, "holds a whole number over 2^53");
-    const Tensor wide = Tensor::of(shape, std::vector<std::int64_t>(numbers.begin(), numbers.end()));
-    return part("dtype") == "int32" ? wide.converted(DType::I32) : wide;
+    return whole_tensor(part("dtype") == "int32" ? DType::I32 : DType::I64, shape, {numbers.begin(), numbers.end()});
   }
   if (part("dtype") != "bool") return fail(Fault::Format, "is no layer that a file can hold");
   std::vector<std::byte> truths;
