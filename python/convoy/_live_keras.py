@@ -2,6 +2,7 @@
 file takes a name for what Keras means by it. So the object itself is asked."""
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -81,7 +82,7 @@ def _check_numbers(model: Any, path: Path) -> None:
     """Both on the same made-up numbers. Judged by most of them: what counts or chooses may turn over by a rounding."""
     asked = _convoy.Asked(None, None)
     try:
-        native = _convoy.load(str(path).encode(), _convoy.ReadOptions(), asked)
+        native = _convoy.load(os.fsencode(path), _convoy.ReadOptions(), asked)
         arrays = native.probing_inputs()
         read = native.run(arrays, _convoy.RunSettings(), asked)
     except Error:

@@ -88,7 +88,7 @@ class Checker {
     return fail(ours_ ? Fault::Internal : Fault::Format, std::move(what));
   }
   std::string place(const ModelNode& n) const {
-    const std::string name = !n.name.empty() || n.outputs.empty() ? n.name : n.outputs.front();
+    const std::string name = n.own_name();
     return "node '" + name + "' (" + n.type + ", opset " + std::to_string(opset_) + ")";
   }
 

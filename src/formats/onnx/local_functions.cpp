@@ -1,7 +1,9 @@
 // Source: onnx.proto (FunctionProto, NodeProto.overload), onnx/inliner/inliner.cc for what a call leaves out.
 #include "formats/onnx/local_functions.h"
 
-#include <algorithm>
+#include "base/words.h"
+
+#include <span>
 #include <tuple>
 
 namespace convoy::onnx {
@@ -60,15 +62,11 @@ class Inliner {
         all.push_back(std::move(node));
         continue;
       }
-      auto body = within("node '" + name_of(node) + "' (" + node.type + ")", body_for(node, *function, depth));
+      auto body = within("node '" + node.own_name() + "' (" + node.type + ")", body_for(node, *function, depth));
       if (!body) return pass(body);
       for (ModelNode& inner : *body) all.push_back(std::move(inner));
     }
     return all;
-  }
-
-  static std::string name_of(const ModelNode& node) {
-    return !node.name.empty() || node.outputs.empty() ? node.name : node.outputs.front();
   }
 
   Result<std::vector<ModelNode>> body_for(const ModelNode& call, const ModelFunction& function, int depth) {
@@ -89,19 +87,16 @@ class Inliner {
     for (std::size_t i = 0; i < function.inputs.size(); ++i)
       renamed.bind(function.inputs[i], i < call.inputs.size() ? call.inputs[i] : std::string());
     std::vector<ModelNode> body = function.nodes;
-    std::vector<ModelNode> behind;  // results that are inputs handed on
+    std::vector<ModelNode> behind;  // results that are inputs, or given twice
     for (std::size_t i = 0; i < call.outputs.size(); ++i) {
       if (call.outputs[i].empty()) continue;
-      const bool is_input = std::ranges::find(function.inputs, function.outputs[i]) != function.inputs.end();
-      const bool is_twice =
-          std::find(function.outputs.begin(), function.outputs.begin() + static_cast<std::ptrdiff_t>(i),
-                    function.outputs[i]) != function.outputs.begin() + static_cast<std::ptrdiff_t>(i);
-      if (is_input || is_twice)
-        behind.push_back({.type = "Identity", .inputs = {function.outputs[i]}, .outputs = {call.outputs[i]}});
-      else renamed.bind(function.outputs[i], call.outputs[i]);
+      const std::string& result = function.outputs[i];
+      if (is_among(function.inputs, result) || is_among(std::span(function.outputs).first(i), result))
+        behind.push_back({.type = "Identity", .inputs = {result}, .outputs = {call.outputs[i]}});
+      else renamed.bind(result, call.outputs[i]);
     }
     for (ModelNode& node : body) {
-      node.name = name_of(call) + "/" + name_of(node);
+      node.name = call.own_name() + "/" + node.own_name();
       if (auto done = adopt(node, call, function, renamed); !done) return pass(done);
     }
     for (ModelNode& node : behind) {
@@ -113,7 +108,7 @@ class Inliner {
 
   // One that no name of the model begins with, but for what other calls made.
   std::string fresh_prefix(const ModelNode& call) {
-    return name_of(call) + "/" + call.type + "#" + std::to_string(calls_++) + "/";
+    return call.own_name() + "/" + call.type + "#" + std::to_string(calls_++) + "/";
   }
 
   Status spend(std::size_t nodes) {

@@ -192,6 +192,8 @@ const Attribute* ModelFunction::usual(std::string_view attribute) const {
   return found == attributes.end() ? nullptr : &*found;
 }
 
+const std::string& ModelNode::own_name() const { return name.empty() && !outputs.empty() ? outputs.front() : name; }
+
 const Attribute* ModelNode::attribute(std::string_view wanted) const {
   const auto found = std::ranges::find(attributes, wanted, &Attribute::name);
   return found == attributes.end() ? nullptr : &*found;

@@ -63,6 +63,8 @@ struct ModelNode {
   std::string overload{};  // of a function of the model's own
 
   const Attribute* attribute(std::string_view wanted) const;
+  // Its name, or its first result's where it has none.
+  const std::string& own_name() const;
 };
 
 // A size: a number, a word for one, or nothing.

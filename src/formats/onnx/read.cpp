@@ -218,7 +218,7 @@ Status ModelReader::add_nodes(const ModelGraph& graph, Names& names) {
   }
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const ModelNode& node = graph.nodes[i];
-    const std::string name = !node.name.empty() || node.outputs.empty() ? node.name : node.outputs.front();
+    const std::string name = node.own_name();
     if (options_.listing) options_.listing->push_back({name, node.type});
     if (!needed[i]) continue;
     auto added = within("node '" + name + "' (" + node.type + ", opset " + std::to_string(opset_) + ")",
@@ -333,7 +333,7 @@ Status add_tensors(const ModelGraph& graph, TensorSource& source, const std::str
     if (auto s = add(stored.name, stored); !s) return s;
   for (const ModelNode& node : graph.nodes)
     for (const Attribute& attribute : node.attributes) {
-      const std::string node_name = !node.name.empty() || node.outputs.empty() ? node.name : node.outputs.front();
+      const std::string node_name = node.own_name();
       if (attribute.graph) {
         const std::string inner = way + node_name + "/" + attribute.name + "/";
         if (auto s = add_tensors(*attribute.graph, source, inner, names, all); !s) return s;
