@@ -21,14 +21,12 @@ template <class T>
 void to_float32(T&) {}
 
 Op steered_by_float32(const Op& op) {
-  return std::visit(
-      []<class O>(O copy) -> Op {
-        if constexpr (requires { O::fields([](std::string_view, auto) {}); })
-          O::fields([&](std::string_view, auto member) { to_float32(copy.*member); });
-        if constexpr (std::is_same_v<O, BatchNorm>) copy.momentum = BatchNorm{}.momentum;
-        return copy;
-      },
-      static_cast<const AnyOp::type&>(op));
+  return op.visit([]<class O>(O copy) -> Op {
+    if constexpr (requires { O::fields([](std::string_view, auto) {}); })
+      O::fields([&](std::string_view, auto member) { to_float32(copy.*member); });
+    if constexpr (std::is_same_v<O, BatchNorm>) copy.momentum = BatchNorm{}.momentum;
+    return copy;
+  });
 }
 
 bool may_be_turned(const Op& op) {
@@ -135,18 +133,16 @@ class Walk {
 }  // namespace
 
 bool is_steered_inexactly(const Op& op) {
-  return std::visit(
-      []<class O>(const O& own) {
-        bool all = true;
-        if constexpr (requires { O::fields([](std::string_view, auto) {}); })
-          O::fields([&](std::string_view, auto member) {
-            auto copy = own.*member;
-            to_float32(copy);
-            all = all && copy == own.*member;
-          });
-        return !all;
-      },
-      static_cast<const AnyOp::type&>(op));
+  return op.visit([]<class O>(const O& own) {
+    bool all = true;
+    if constexpr (requires { O::fields([](std::string_view, auto) {}); })
+      O::fields([&](std::string_view, auto member) {
+        auto copy = own.*member;
+        to_float32(copy);
+        all = all && copy == own.*member;
+      });
+    return !all;
+  });
 }
 
 bool is_same_operator(const Op& x, const Op& y) {

@@ -27,21 +27,18 @@ const Node* main_node(const Graph& piece) {
 std::string pads_in(const Graph& piece) {
   std::string text;
   for (const Node& node : piece.nodes)
-    std::visit(
-        [&]<class O>(const O& op) {
-          if constexpr (std::is_same_v<O, ConvTranspose>) {
-            for (const auto& p : op.paddings)
-              text += fmt::format("{}cut {},{}", text.empty() ? "" : " ", p.before, p.after);
-          } else if constexpr (requires {
-                                 op.paddings;
-                                 op.windows;
-                                 op.axes;
-                               }) {
-            for (const auto& p : op.paddings)
-              text += fmt::format("{}{},{}", text.empty() ? "" : " ", p.before, p.after);
-          }
-        },
-        node.op);
+    node.op.visit([&]<class O>(const O& op) {
+      if constexpr (std::is_same_v<O, ConvTranspose>) {
+        for (const auto& p : op.paddings)
+          text += fmt::format("{}cut {},{}", text.empty() ? "" : " ", p.before, p.after);
+      } else if constexpr (requires {
+                             op.paddings;
+                             op.windows;
+                             op.axes;
+                           }) {
+        for (const auto& p : op.paddings) text += fmt::format("{}{},{}", text.empty() ? "" : " ", p.before, p.after);
+      }
+    });
   return text;
 }
 

@@ -284,12 +284,10 @@ int sizes_for_strides(const Graph& a, const Graph& b) {
   Size longest = fewest;
   for (const Graph* graph : {&a, &b})
     for (const Node& node : graph->nodes)
-      std::visit(
-          [&]<class O>(const O& op) {
-            if constexpr (requires { op.windows.front().stride; })
-              for (const auto& window : op.windows) longest = std::max(longest, window.stride);
-          },
-          static_cast<const AnyOp::type&>(node.op));
+      node.op.visit([&]<class O>(const O& op) {
+        if constexpr (requires { op.windows.front().stride; })
+          for (const auto& window : op.windows) longest = std::max(longest, window.stride);
+      });
   return static_cast<int>(std::min(longest, most));
 }
 
@@ -300,12 +298,10 @@ std::vector<bool> fits_of(const Sized& at, const Alignment& alignment) {
   const auto pads_of = [](const Graph& graph, NodeId n) {
     Sizes before;
     if (n)
-      std::visit(
-          [&]<class O>(const O& op) {
-            if constexpr (requires { op.paddings.front().before; })
-              for (const auto& padding : op.paddings) before.push_back(padding.before);
-          },
-          static_cast<const AnyOp::type&>(graph[n].op));
+      graph[n].op.visit([&]<class O>(const O& op) {
+        if constexpr (requires { op.paddings.front().before; })
+          for (const auto& padding : op.paddings) before.push_back(padding.before);
+      });
     return before;
   };
   for (const Match& match : alignment.matches) {

@@ -85,17 +85,15 @@ ErrorMap error_map(const Rounded& got, const Tensor& wanted) {
 std::vector<AxisOfWindows> windows_of(const Graph& form, const std::string& layer) {
   for (const Node& node : form.nodes) {
     if (node.layer != layer || node.inputs.empty()) continue;
-    auto found = std::visit(
-        [&]<class O>(const O& op) {
-          if constexpr (requires {
-                          op.axes.spatial(0);
-                          op.windows;
-                          op.paddings;
-                        })
-            return windows_in(form, node, op);
-          else return std::vector<AxisOfWindows>{};
-        },
-        node.op);
+    auto found = node.op.visit([&]<class O>(const O& op) {
+      if constexpr (requires {
+                      op.axes.spatial(0);
+                      op.windows;
+                      op.paddings;
+                    })
+        return windows_in(form, node, op);
+      else return std::vector<AxisOfWindows>{};
+    });
     if (!found.empty()) return found;
   }
   return {};

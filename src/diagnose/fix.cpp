@@ -87,30 +87,28 @@ Fix of_cuts(const Graph& as_read, const Graph& form, const std::string& layer) {
 
 // The operator of the layer that the cause is about.
 bool concerns(std::string_view cause, const Op& op) {
-  return std::visit(
-      [&]<class O>(const O&) {
-        if (cause == "layer_missing") return true;
-        if (cause == "channels") return std::is_same_v<O, Linear>;
-        if (cause == "merge_kind") return std::is_same_v<O, Binary>;
-        if (cause == "cell_kind") return O::traits.kind == LayerKind::Recurrence;
-        // The other faults of a batch norm lie in its vectors: its call is what the port already says.
-        if (cause == "bn_eps" || cause == "bn_axis") return std::is_same_v<O, BatchNorm>;
-        if (cause == "activation_extra") return false;
-        if (cause.starts_with("norm_"))
-          return O::traits.kind == LayerKind::Normalization && O::traits.learnt == Learnt::Weights &&
-                 !std::is_same_v<O, BatchNorm>;
-        if (cause.starts_with("activation_"))
-          return O::traits.kind == LayerKind::Softmax || O::traits.kind == LayerKind::Activation;
-        if (cause == "softmax_axis") return std::is_same_v<O, convoy::Softmax>;
-        if (cause.starts_with("concat_")) return std::is_same_v<O, convoy::Concat>;
-        if (cause == "pad_mode" || cause == "odd_cell_on_the_other_side" || cause.starts_with("pad"))
-          return std::is_same_v<O, Pad>;
-        if (cause == "depth_to_space_order") return std::is_same_v<O, DepthToSpace>;
-        if (cause.starts_with("resize_") || cause == "align_corners") return std::is_same_v<O, convoy::Resize>;
-        if (cause == "preprocessing" || cause == "number") return std::is_same_v<O, Affine>;
-        return false;
-      },
-      op);
+  return op.visit([&]<class O>(const O&) {
+    if (cause == "layer_missing") return true;
+    if (cause == "channels") return std::is_same_v<O, Linear>;
+    if (cause == "merge_kind") return std::is_same_v<O, Binary>;
+    if (cause == "cell_kind") return O::traits.kind == LayerKind::Recurrence;
+    // The other faults of a batch norm lie in its vectors: its call is what the port already says.
+    if (cause == "bn_eps" || cause == "bn_axis") return std::is_same_v<O, BatchNorm>;
+    if (cause == "activation_extra") return false;
+    if (cause.starts_with("norm_"))
+      return O::traits.kind == LayerKind::Normalization && O::traits.learnt == Learnt::Weights &&
+             !std::is_same_v<O, BatchNorm>;
+    if (cause.starts_with("activation_"))
+      return O::traits.kind == LayerKind::Softmax || O::traits.kind == LayerKind::Activation;
+    if (cause == "softmax_axis") return std::is_same_v<O, convoy::Softmax>;
+    if (cause.starts_with("concat_")) return std::is_same_v<O, convoy::Concat>;
+    if (cause == "pad_mode" || cause == "odd_cell_on_the_other_side" || cause.starts_with("pad"))
+      return std::is_same_v<O, Pad>;
+    if (cause == "depth_to_space_order") return std::is_same_v<O, DepthToSpace>;
+    if (cause.starts_with("resize_") || cause == "align_corners") return std::is_same_v<O, convoy::Resize>;
+    if (cause == "preprocessing" || cause == "number") return std::is_same_v<O, Affine>;
+    return false;
+  });
 }
 
 bool about_windows(std::string_view cause) {

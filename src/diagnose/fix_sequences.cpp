@@ -10,13 +10,11 @@
 namespace convoy::diagnose {
 
 std::optional<bool> walks_backwards(const Node& node) {
-  return std::visit(
-      []<class O>(const O& op) -> std::optional<bool> {
-        if constexpr (std::is_same_v<O, Lstm> || std::is_same_v<O, Gru> || std::is_same_v<O, SimpleRnn>)
-          return op.backwards;
-        return std::nullopt;
-      },
-      node.op);
+  return node.op.visit([]<class O>(const O& op) -> std::optional<bool> {
+    if constexpr (std::is_same_v<O, Lstm> || std::is_same_v<O, Gru> || std::is_same_v<O, SimpleRnn>)
+      return op.backwards;
+    return std::nullopt;
+  });
 }
 
 namespace {

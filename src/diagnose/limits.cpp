@@ -87,26 +87,23 @@ Bounds bounds_of_binary(BinaryFunction function, const std::vector<Bounds>& in) 
 }
 
 Bounds bounds_behind(const Op& op, const std::vector<Bounds>& in) {
-  return std::visit(
-      [&]<class O>(const O& o) -> Bounds {
-        if constexpr (is_free<O>) return {-unbounded, unbounded, true};
-        else if constexpr (only_moves_numbers<O>) return met(in);
-        else if constexpr (std::is_same_v<O, Unary>) return bounds_of_function(o.function);
-        else if constexpr (std::is_same_v<O, Relu>) return bounds_of_relu(o);
-        else if constexpr (std::is_same_v<O, Affine>)
-          return o.scale != 0 && !in.empty() ? moved(in[0], o.scale, o.offset) : Bounds{o.offset, o.offset, true};
-        else if constexpr (std::is_same_v<O, Clip>)
-          return {o.least.value_or(-unbounded), o.most.value_or(unbounded), true};
-        else if constexpr (std::is_same_v<O, HardSigmoid>) return {0, 1, true};
-        else if constexpr (std::is_same_v<O, Softplus>) return {0, unbounded, true};
-        else if constexpr (std::is_same_v<O, Elu> || std::is_same_v<O, Celu>) return {-o.alpha, unbounded, o.alpha > 0};
-        else if constexpr (std::is_same_v<O, Pad>) {
-          const Bounds all = met(in);
-          return {std::min(all.least, o.value), std::max(all.most, o.value), all.known};
-        } else if constexpr (std::is_same_v<O, Binary>) return bounds_of_binary(o.function, in);
-        else return {};
-      },
-      static_cast<const AnyOp::type&>(op));
+  return op.visit([&]<class O>(const O& o) -> Bounds {
+    if constexpr (is_free<O>) return {-unbounded, unbounded, true};
+    else if constexpr (only_moves_numbers<O>) return met(in);
+    else if constexpr (std::is_same_v<O, Unary>) return bounds_of_function(o.function);
+    else if constexpr (std::is_same_v<O, Relu>) return bounds_of_relu(o);
+    else if constexpr (std::is_same_v<O, Affine>)
+      return o.scale != 0 && !in.empty() ? moved(in[0], o.scale, o.offset) : Bounds{o.offset, o.offset, true};
+    else if constexpr (std::is_same_v<O, Clip>) return {o.least.value_or(-unbounded), o.most.value_or(unbounded), true};
+    else if constexpr (std::is_same_v<O, HardSigmoid>) return {0, 1, true};
+    else if constexpr (std::is_same_v<O, Softplus>) return {0, unbounded, true};
+    else if constexpr (std::is_same_v<O, Elu> || std::is_same_v<O, Celu>) return {-o.alpha, unbounded, o.alpha > 0};
+    else if constexpr (std::is_same_v<O, Pad>) {
+      const Bounds all = met(in);
+      return {std::min(all.least, o.value), std::max(all.most, o.value), all.known};
+    } else if constexpr (std::is_same_v<O, Binary>) return bounds_of_binary(o.function, in);
+    else return {};
+  });
 }
 
 Bounds bounds_of_constant(const Tensor& tensor) {
@@ -197,29 +194,27 @@ std::vector<Limits> limits_in(const Graph& piece) {
   std::vector<Limits> limits;
   for (const Node& node : piece.nodes) {
     const auto put = [&](double at) { add_limit(limits, node.inputs[0], at, node.layer); };
-    std::visit(
-        [&]<class O>(const O& o) {
-          if constexpr (std::is_same_v<O, Relu>) {
-            put(o.threshold);
-            if (o.max_value) put(*o.max_value);
-          } else if constexpr (std::is_same_v<O, Clip>) {
-            if (o.least) put(*o.least);
-            if (o.most) put(*o.most);
-          } else if constexpr (std::is_same_v<O, Threshold>) {
-            put(o.threshold);
-          } else if constexpr (std::is_same_v<O, Shrink>) {
-            put(o.lambda), put(-o.lambda);
-          } else if constexpr (std::is_same_v<O, HardSigmoid>) {
-            put(-o.beta / o.alpha), put((1 - o.beta) / o.alpha);
-          } else if constexpr (std::is_same_v<O, Elu> || std::is_same_v<O, Celu> || std::is_same_v<O, PRelu>) {
-            put(0);
-          } else if constexpr (std::is_same_v<O, Unary>) {
-            add_functions(limits, node, o.function);
-          } else if constexpr (std::is_same_v<O, Binary>) {
-            add_comparison(limits, piece, node, o.function);
-          }
-        },
-        static_cast<const AnyOp::type&>(node.op));
+    node.op.visit([&]<class O>(const O& o) {
+      if constexpr (std::is_same_v<O, Relu>) {
+        put(o.threshold);
+        if (o.max_value) put(*o.max_value);
+      } else if constexpr (std::is_same_v<O, Clip>) {
+        if (o.least) put(*o.least);
+        if (o.most) put(*o.most);
+      } else if constexpr (std::is_same_v<O, Threshold>) {
+        put(o.threshold);
+      } else if constexpr (std::is_same_v<O, Shrink>) {
+        put(o.lambda), put(-o.lambda);
+      } else if constexpr (std::is_same_v<O, HardSigmoid>) {
+        put(-o.beta / o.alpha), put((1 - o.beta) / o.alpha);
+      } else if constexpr (std::is_same_v<O, Elu> || std::is_same_v<O, Celu> || std::is_same_v<O, PRelu>) {
+        put(0);
+      } else if constexpr (std::is_same_v<O, Unary>) {
+        add_functions(limits, node, o.function);
+      } else if constexpr (std::is_same_v<O, Binary>) {
+        add_comparison(limits, piece, node, o.function);
+      }
+    });
   }
   return limits;
 }

@@ -48,11 +48,9 @@ Op as_said(const O& op, const Op& other) {
 }  // namespace
 
 Op with_numbers(Op op, const Shape& in) {
-  std::visit(
-      [&]<class O>(O& o) {
-        if constexpr (HasWindows<O>) number_paddings(o, in);
-      },
-      op);
+  op.visit([&]<class O>(O& o) {
+    if constexpr (HasWindows<O>) number_paddings(o, in);
+  });
   return op;
 }
 
@@ -63,7 +61,7 @@ Rules rules_of(const Graph& said, const Graph& numbered) {
   for (const Node& node : numbered.nodes) {
     const auto [first, last] = layers.equal_range(node.layer);
     for (auto it = first; it != last; ++it) {
-      Op rule = std::visit([&](const auto& op) { return as_said(op, *it->second); }, node.op);
+      Op rule = node.op.visit([&](const auto& op) { return as_said(op, *it->second); });
       if (rule == node.op || with_numbers(rule, numbered[node.inputs[0]].type.shape) != node.op) continue;
       rules.emplace(node.layer, Rule{node.op, std::move(rule)});
       break;

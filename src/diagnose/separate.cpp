@@ -41,14 +41,12 @@ std::optional<Piece> layer_at(const Graph& a, const std::string& layer, const Si
   const auto at = comparable(*sized);
   if (!at) return std::nullopt;
   for (const Node& node : at->nodes) {
-    const bool has_windows = std::visit(
-        []<class O>(const O& op) {
-          return requires {
-            op.windows;
-            op.paddings;
-          };
-        },
-        node.op);
+    const bool has_windows = node.op.visit([]<class O>(const O& op) {
+      return requires {
+        op.windows;
+        op.paddings;
+      };
+    });
     if (node.layer == layer && has_windows) return cut(*at, node.outputs[0], {node.inputs[0]});
   }
   return std::nullopt;

@@ -123,7 +123,7 @@ std::vector<Found> layers_of(const Graph& graph) {
   for (const Node& node : graph.nodes) {
     if (node.inputs.empty()) continue;
     LayerReader reader(graph, node);
-    if (!std::visit(reader, node.op)) continue;
+    if (!node.op.visit(reader)) continue;
     all.push_back({std::move(reader.layer), path_of(node), node.kind});
   }
   return all;

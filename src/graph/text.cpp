@@ -87,18 +87,16 @@ std::string print_all(const List& list, Print print_one) {
 }
 
 std::string print_fields(const Op& op) {
-  return std::visit(
-      [](const auto& o) {
-        using Operator = std::remove_cvref_t<decltype(o)>;
-        const Operator usual{};
-        std::string text;
-        Operator::fields([&](std::string_view field, auto member) {
-          if (o.*member == usual.*member) return;
-          text += " " + std::string(field) + "=" + print(o.*member);
-        });
-        return text;
-      },
-      op);
+  return op.visit([](const auto& o) {
+    using Operator = std::remove_cvref_t<decltype(o)>;
+    const Operator usual{};
+    std::string text;
+    Operator::fields([&](std::string_view field, auto member) {
+      if (o.*member == usual.*member) return;
+      text += " " + std::string(field) + "=" + print(o.*member);
+    });
+    return text;
+  });
 }
 
 std::string print_node(const Graph& graph, const Node& node, const TextOptions& options) {

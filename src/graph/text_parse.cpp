@@ -66,15 +66,13 @@ void read_fields(Line& line, Op& op) {
     const std::string value = in_quotes ? line.quoted() : std::string(line.token());
     if (!line.ok()) return;
     bool known = false, understood = false;
-    std::visit(
-        [&](auto& o) {
-          std::remove_cvref_t<decltype(o)>::fields([&](std::string_view field, auto member) {
-            if (field != field_name) return;
-            known = true;
-            understood = text::parse(value, o.*member);
-          });
-        },
-        op);
+    op.visit([&](auto& o) {
+      std::remove_cvref_t<decltype(o)>::fields([&](std::string_view field, auto member) {
+        if (field != field_name) return;
+        known = true;
+        understood = text::parse(value, o.*member);
+      });
+    });
     if (!known) line.complain(std::string(name_of(op)) + " has no field '" + field_name + "'");
     else if (!understood) line.complain("'" + value + "' makes no sense for field '" + field_name + "'");
   }

@@ -72,23 +72,26 @@ bool operator==(const Op& a, const Op& b) {
   return static_cast<const AnyOp::type&>(a) == static_cast<const AnyOp::type&>(b);
 }
 
+const void* Op::held() const {
+  return std::visit([](const auto& o) -> const void* { return &o; }, static_cast<const AnyOp::type&>(*this));
+}
+void* Op::held() { return const_cast<void*>(std::as_const(*this).held()); }
+
 std::string_view name_of(const Op& op) {
-  return std::visit([](const auto& o) { return o.name; }, op);
+  return op.visit([](const auto& o) { return o.name; });
 }
 
 const Traits& traits_of(const Op& op) {
-  return std::visit([](const auto& o) -> const Traits& { return o.traits; }, static_cast<const AnyOp::type&>(op));
+  return op.visit([](const auto& o) -> const Traits& { return o.traits; });
 }
 
 Result<TensorTypes> infer(const Op& op, const Inputs& in) {
   const Declaring<Inputs, Infers> declared(in);
-  auto types = std::visit(
-      [&]<class O>(const O& o) -> Result<TensorTypes> {
-        if (auto status = check_inputs<O>(in); !status) return pass(status);
-        if constexpr (O::traits.result == ResultType::LikeInput) return like_input(o, in);
-        else return infer(o, declared);
-      },
-      op);
+  auto types = op.visit([&]<class O>(const O& o) -> Result<TensorTypes> {
+    if (auto status = check_inputs<O>(in); !status) return pass(status);
+    if constexpr (O::traits.result == ResultType::LikeInput) return like_input(o, in);
+    else return infer(o, declared);
+  });
   if (!types) return types;
   for (const TensorType& type : *types)
     if (auto count = product_of(type.shape); !count) return pass(count);

@@ -42,6 +42,22 @@ struct one_of<std::tuple<A...>, std::tuple<B...>, Rest...> : one_of<std::tuple<A
 using AnyOp = one_of<Convolution, Pooling, Unfolding, Padded, LinearFamily, Normalization, Activation, Elementwise,
                      ReductionFamily, ReshapeFamily, SliceConcat, ResizeFamily, Recurrent>;
 
+// The calls of a visitor for each kind, from which its number chooses. What std::visit puts between is dear to compile
+// for so many.
+template <class Visitor, class Place, class Ops>
+struct Visits;
+template <class Visitor, class Place, class First, class... O>
+struct Visits<Visitor, Place, std::tuple<First, O...>> {
+  template <class T>
+  using Held = std::conditional_t<std::is_const_v<Place>, const T, T>;
+  using Answer = std::invoke_result_t<Visitor&, Held<First>&>;
+  template <class T>
+  static Answer call(Visitor& visitor, Place* held) {
+    return visitor(*static_cast<Held<T>*>(held));
+  }
+  static constexpr Answer (*calls[])(Visitor&, Place*) = {call<First>, call<O>...};
+};
+
 // Made, copied and destroyed in op.cpp: a variant of this many kinds is dear to compile wherever that is done.
 struct Op : AnyOp::type {
   template <class T>
@@ -56,7 +72,19 @@ struct Op : AnyOp::type {
 
   friend bool operator==(const Op& a, const Op& b);
 
+  // What the visitor answers to the operator that is held. Its answers to all kinds are of one type.
+  template <class Visitor>
+  decltype(auto) visit(Visitor&& visitor) const {
+    return Visits<std::remove_reference_t<Visitor>, const void, AnyOp::tuple>::calls[index()](visitor, held());
+  }
+  template <class Visitor>
+  decltype(auto) visit(Visitor&& visitor) {
+    return Visits<std::remove_reference_t<Visitor>, void, AnyOp::tuple>::calls[index()](visitor, held());
+  }
+
  private:
+  const void* held() const;
+  void* held();
   Op(std::size_t kind, void* op);  // moves out of *op, which is of that kind
 };
 

@@ -37,73 +37,70 @@ Sizes places_in(const Sizes& order, const Sizes& axes) {
 }  // namespace
 
 Sizes wanted_order(const Node& node, const TensorType& x, Order to) {
-  return std::visit(Overloaded{
-                        [&]<class T>(const T& op) -> Sizes {
-                          if constexpr (requires { Axes{op.axes.order, op.axes.space}; })
-                            return brought(op.axes.order, to, op.axes.space);
-                          return {};
-                        },
-                        [&](const DepthToSpace& op) { return x.rank() == 4 ? brought(op.order, to, 2) : Sizes{}; },
-                        [&](const SpaceToDepth& op) { return x.rank() == 4 ? brought(op.order, to, 2) : Sizes{}; },
-                        [&](const Resize& op) -> Sizes {
-                          for (const Order order : {Order::ChannelsFirst, Order::ChannelsLast})
-                            if (x.rank() >= 3 && op.axes == spatial_axes({order, x.rank() - 2}))
-                              return brought(order, to, x.rank() - 2);
-                          return {};
-                        },
-                        [&](const GroupNorm& op) -> Sizes {
-                          if (x.rank() < 3) return {};
-                          Sizes order = source_order(x.rank());
-                          const Size axis = positive_axis(op.axis, x.rank());
-                          order.erase(order.begin() + axis);
-                          order.insert(to == Order::ChannelsFirst ? order.begin() + 1 : order.end(), axis);
-                          return order;
-                        },
-                    },
-                    node.op);
+  return node.op.visit(Overloaded{
+      [&]<class T>(const T& op) -> Sizes {
+        if constexpr (requires { Axes{op.axes.order, op.axes.space}; })
+          return brought(op.axes.order, to, op.axes.space);
+        return {};
+      },
+      [&](const DepthToSpace& op) { return x.rank() == 4 ? brought(op.order, to, 2) : Sizes{}; },
+      [&](const SpaceToDepth& op) { return x.rank() == 4 ? brought(op.order, to, 2) : Sizes{}; },
+      [&](const Resize& op) -> Sizes {
+        for (const Order order : {Order::ChannelsFirst, Order::ChannelsLast})
+          if (x.rank() >= 3 && op.axes == spatial_axes({order, x.rank() - 2})) return brought(order, to, x.rank() - 2);
+        return {};
+      },
+      [&](const GroupNorm& op) -> Sizes {
+        if (x.rank() < 3) return {};
+        Sizes order = source_order(x.rank());
+        const Size axis = positive_axis(op.axis, x.rank());
+        order.erase(order.begin() + axis);
+        order.insert(to == Order::ChannelsFirst ? order.begin() + 1 : order.end(), axis);
+        return order;
+      },
+  });
 }
 
 std::optional<Op> reordered(const Op& op, const Sizes& order) {
   const auto rank = static_cast<Size>(order.size());
   const auto at = [&](Size axis) { return place_in(order, positive_axis(axis, rank)); };
-  return std::visit(Overloaded{
-                        [&]<class T>(T o) -> std::optional<Op> {
-                          if constexpr (T::traits.axes == AxisUse::Named) {
-                            if constexpr (requires { o.axis; }) {
-                              o.axis = at(o.axis);
-                            } else {
-                              for (Size& axis : o.axes) axis = at(axis);
-                              std::ranges::sort(o.axes);
-                            }
-                            return o;
-                          }
-                          if constexpr (T::traits.axes == AxisUse::Elementwise) return o;
-                          return std::nullopt;
-                        },
-                        [&](Dropout o) -> std::optional<Op> {
-                          if (drops_channels(o)) o.channel = at(o.channel);
-                          return o;
-                        },
-                        [&](const Resize& o) -> std::optional<Op> { return resized_in(o, order); },
-                        [&](Pad o) -> std::optional<Op> {
-                          const Pad from = o;
-                          for (std::size_t i = 0; i < order.size(); ++i) {
-                            o.before[i] = from.before[static_cast<std::size_t>(order[i])];
-                            o.after[i] = from.after[static_cast<std::size_t>(order[i])];
-                          }
-                          return o;
-                        },
-                        [&](PadToWindow o) -> std::optional<Op> {
-                          for (Size& axis : o.axes) axis = at(axis);
-                          return o;
-                        },
-                        [&](Reduce o) -> std::optional<Op> {
-                          if (!o.keeps_axes) return std::nullopt;
-                          o.axes = places_in(order, o.axes);
-                          return o;
-                        },
-                    },
-                    op);
+  return op.visit(Overloaded{
+      [&]<class T>(T o) -> std::optional<Op> {
+        if constexpr (T::traits.axes == AxisUse::Named) {
+          if constexpr (requires { o.axis; }) {
+            o.axis = at(o.axis);
+          } else {
+            for (Size& axis : o.axes) axis = at(axis);
+            std::ranges::sort(o.axes);
+          }
+          return o;
+        }
+        if constexpr (T::traits.axes == AxisUse::Elementwise) return o;
+        return std::nullopt;
+      },
+      [&](Dropout o) -> std::optional<Op> {
+        if (drops_channels(o)) o.channel = at(o.channel);
+        return o;
+      },
+      [&](const Resize& o) -> std::optional<Op> { return resized_in(o, order); },
+      [&](Pad o) -> std::optional<Op> {
+        const Pad from = o;
+        for (std::size_t i = 0; i < order.size(); ++i) {
+          o.before[i] = from.before[static_cast<std::size_t>(order[i])];
+          o.after[i] = from.after[static_cast<std::size_t>(order[i])];
+        }
+        return o;
+      },
+      [&](PadToWindow o) -> std::optional<Op> {
+        for (Size& axis : o.axes) axis = at(axis);
+        return o;
+      },
+      [&](Reduce o) -> std::optional<Op> {
+        if (!o.keeps_axes) return std::nullopt;
+        o.axes = places_in(order, o.axes);
+        return o;
+      },
+  });
 }
 
 Resize resized_in(const Resize& op, const Sizes& order) {

@@ -55,32 +55,28 @@ class Alike {
 
 // The axis of channels that an operator names of what it reads first or makes. Nothing: none, or another rank.
 std::optional<Size> channels_named(const Op& op, Size rank, bool is_input) {
-  return std::visit(
-      [&]<class T>(const T& o) -> std::optional<Size> {
-        const auto of_rank = [&](Size wanted, Size axis) {
-          return rank == wanted ? std::optional(axis) : std::nullopt;
-        };
-        if constexpr (requires { o.axes.channel(); }) {
-          return of_rank(o.axes.rank(), o.axes.channel());
-        } else if constexpr (std::is_same_v<T, DepthToSpace> || std::is_same_v<T, SpaceToDepth>) {
-          return of_rank(4, Axes{o.order, 2}.channel());
-        } else if constexpr (std::is_same_v<T, Unfold> || std::is_same_v<T, Fold>) {
-          const bool is_image = std::is_same_v<T, Unfold> == is_input;  // columns of windows have no channels
-          return is_image ? of_rank(static_cast<Size>(o.windows.size()) + 2, 1) : std::nullopt;
-        } else if constexpr (std::is_same_v<T, GridSample>) {
-          return 1;
-        } else if constexpr (std::is_same_v<T, Resize>) {
-          for (const Order order : {Order::ChannelsFirst, Order::ChannelsLast})
-            if (rank >= 3 && o.axes == spatial_axes({order, rank - 2})) return Axes{order, rank - 2}.channel();
-          return std::nullopt;
-        } else if constexpr (std::is_same_v<T, BatchNorm> || std::is_same_v<T, GroupNorm> ||
-                             std::is_same_v<T, LocalResponseNorm>) {
-          return rank >= least_rank_of_norms ? std::optional(positive_axis(o.axis, rank)) : std::nullopt;
-        } else {
-          return std::nullopt;
-        }
-      },
-      op);
+  return op.visit([&]<class T>(const T& o) -> std::optional<Size> {
+    const auto of_rank = [&](Size wanted, Size axis) { return rank == wanted ? std::optional(axis) : std::nullopt; };
+    if constexpr (requires { o.axes.channel(); }) {
+      return of_rank(o.axes.rank(), o.axes.channel());
+    } else if constexpr (std::is_same_v<T, DepthToSpace> || std::is_same_v<T, SpaceToDepth>) {
+      return of_rank(4, Axes{o.order, 2}.channel());
+    } else if constexpr (std::is_same_v<T, Unfold> || std::is_same_v<T, Fold>) {
+      const bool is_image = std::is_same_v<T, Unfold> == is_input;  // columns of windows have no channels
+      return is_image ? of_rank(static_cast<Size>(o.windows.size()) + 2, 1) : std::nullopt;
+    } else if constexpr (std::is_same_v<T, GridSample>) {
+      return 1;
+    } else if constexpr (std::is_same_v<T, Resize>) {
+      for (const Order order : {Order::ChannelsFirst, Order::ChannelsLast})
+        if (rank >= 3 && o.axes == spatial_axes({order, rank - 2})) return Axes{order, rank - 2}.channel();
+      return std::nullopt;
+    } else if constexpr (std::is_same_v<T, BatchNorm> || std::is_same_v<T, GroupNorm> ||
+                         std::is_same_v<T, LocalResponseNorm>) {
+      return rank >= least_rank_of_norms ? std::optional(positive_axis(o.axis, rank)) : std::nullopt;
+    } else {
+      return std::nullopt;
+    }
+  });
 }
 
 bool is_recurrent(const Op& op) { return traits_of(op).kind == LayerKind::Recurrence; }

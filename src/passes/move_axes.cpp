@@ -172,14 +172,12 @@ Status Layout::spatial(const Node& node, const Sizes& order) {
     if (!positions) return pass(positions);
     inputs->at(1) = *positions;
   }
-  Op op = std::visit(
-      [&]<class T>(T o) -> Op {
-        if constexpr (std::is_same_v<T, Resize>) return resized_in(o, order);
-        if constexpr (requires { o.axes.order; }) o.axes.order = to_;
-        if constexpr (std::is_same_v<T, DepthToSpace> || std::is_same_v<T, SpaceToDepth>) o.order = to_;
-        return o;
-      },
-      node.op);
+  Op op = node.op.visit([&]<class T>(T o) -> Op {
+    if constexpr (std::is_same_v<T, Resize>) return resized_in(o, order);
+    if constexpr (requires { o.axes.order; }) o.axes.order = to_;
+    if constexpr (std::is_same_v<T, DepthToSpace> || std::is_same_v<T, SpaceToDepth>) o.order = to_;
+    return o;
+  });
   return emit(node, std::move(op), std::move(*inputs), order, order);
 }
 

@@ -46,7 +46,7 @@ bool rounds_to_half(const Op& op, const NodeBound& bound) {
 
 Result<NodeBound> bound_of(const Evaluation& evaluation) {
   const Declaring<Evaluation, Rounds> declared(evaluation);
-  auto bound = std::visit([&](const auto& op) { return bound_one(op, declared); }, evaluation.node.op);
+  auto bound = evaluation.node.op.visit([&](const auto& op) { return bound_one(op, declared); });
   if (!bound || !rounds_to_half(evaluation.node.op, *bound)) return bound;
   for (std::size_t i = 0; i < std::min(evaluation.types.size(), bound->errors.size()); ++i)
     if (is_half(evaluation.types[i])) add_half(evaluation.outputs[i], evaluation.types[i], *bound, bound->errors[i]);

@@ -27,14 +27,12 @@ concept HasWindows = requires(const T& op) { op.axes.channel(); };
 constexpr Size image_rank = 4;
 
 bool carries_axes(const Op& op, Size rank) {
-  return std::visit(
-      [&]<class T>(const T& o) {
-        if constexpr (MakesAxes<T> || HasWindows<T>) return false;
-        else if constexpr (std::is_same_v<T, Reduce>) return o.keeps_axes;
-        else if constexpr (std::is_same_v<T, Linear>) return rank >= image_rank;
-        else return true;
-      },
-      op);
+  return op.visit([&]<class T>(const T& o) {
+    if constexpr (MakesAxes<T> || HasWindows<T>) return false;
+    else if constexpr (std::is_same_v<T, Reduce>) return o.keeps_axes;
+    else if constexpr (std::is_same_v<T, Linear>) return rank >= image_rank;
+    else return true;
+  });
 }
 
 // What one layer says of a value that it reads or makes.
@@ -50,33 +48,31 @@ bool is_space(const Sizes& axes, Size first, Size count) {
 }
 
 Word word_of(const Op& op, Size rank, bool reads) {
-  return std::visit(
-      [&]<class T>(const T& o) -> Word {
-        if constexpr (HasWindows<T>) {
-          if (o.axes.space + 2 != rank) return {};
-          return {o.axes.order == Order::ChannelsLast ? rank - 1 : 1};
-        } else if constexpr (AnyOf<T, DepthToSpace, SpaceToDepth>) {
-          return {o.order == Order::ChannelsLast ? 3 : 1};
-        } else if constexpr (std::is_same_v<T, GridSample>) {
-          return {1};
-        } else if constexpr (std::is_same_v<T, Unfold>) {
-          return reads ? Word{1} : Word{};
-        } else if constexpr (std::is_same_v<T, Fold>) {
-          return reads ? Word{} : Word{1};
-        } else if constexpr (std::is_same_v<T, Resize>) {
-          if (rank > 2 && is_space(o.axes, 2, rank - 2)) return {1};
-          if (rank > 2 && is_space(o.axes, 1, rank - 2)) return {rank - 1};
-          return {};
-        } else if constexpr (AnyOf<T, BatchNorm, GroupNorm, LocalResponseNorm>) {
-          if (rank < image_rank) return {};
-          return {o.axis < 0 ? o.axis + rank : o.axis};
-        } else if constexpr (T::traits.kind == LayerKind::Recurrence) {
-          return {std::nullopt, rank == 3};
-        } else {
-          return {};
-        }
-      },
-      op);
+  return op.visit([&]<class T>(const T& o) -> Word {
+    if constexpr (HasWindows<T>) {
+      if (o.axes.space + 2 != rank) return {};
+      return {o.axes.order == Order::ChannelsLast ? rank - 1 : 1};
+    } else if constexpr (AnyOf<T, DepthToSpace, SpaceToDepth>) {
+      return {o.order == Order::ChannelsLast ? 3 : 1};
+    } else if constexpr (std::is_same_v<T, GridSample>) {
+      return {1};
+    } else if constexpr (std::is_same_v<T, Unfold>) {
+      return reads ? Word{1} : Word{};
+    } else if constexpr (std::is_same_v<T, Fold>) {
+      return reads ? Word{} : Word{1};
+    } else if constexpr (std::is_same_v<T, Resize>) {
+      if (rank > 2 && is_space(o.axes, 2, rank - 2)) return {1};
+      if (rank > 2 && is_space(o.axes, 1, rank - 2)) return {rank - 1};
+      return {};
+    } else if constexpr (AnyOf<T, BatchNorm, GroupNorm, LocalResponseNorm>) {
+      if (rank < image_rank) return {};
+      return {o.axis < 0 ? o.axis + rank : o.axis};
+    } else if constexpr (T::traits.kind == LayerKind::Recurrence) {
+      return {std::nullopt, rank == 3};
+    } else {
+      return {};
+    }
+  });
 }
 
 class Walk {

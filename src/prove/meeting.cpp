@@ -143,13 +143,10 @@ std::vector<Size> index_ranges(const Graph& graph) {
     };
     if (const auto* op = std::get_if<Gather>(&node.op)) along(op->axis);
     if (const auto* op = std::get_if<GatherElements>(&node.op)) along(op->axis);
-    const bool passes_on = std::visit(
-        []<class O>(const O&) {
-          return O::traits.contents == Contents::Kept || O::traits.contents == Contents::Moved ||
-                 std::is_same_v<O, Pad> || std::is_same_v<O, Cast> || std::is_same_v<O, Binary> ||
-                 std::is_same_v<O, Where>;
-        },
-        node.op);
+    const bool passes_on = node.op.visit([]<class O>(const O&) {
+      return O::traits.contents == Contents::Kept || O::traits.contents == Contents::Moved || std::is_same_v<O, Pad> ||
+             std::is_same_v<O, Cast> || std::is_same_v<O, Binary> || std::is_same_v<O, Where>;
+    });
     if (!passes_on) continue;
     for (const ValueId out : node.outputs) {
       const Size wanted = range[out.slot()];

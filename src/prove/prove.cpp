@@ -140,12 +140,10 @@ std::string size_text(const Graph& graph, const std::vector<Tensor>& inputs) {
     Size channel = -1;
     for (const Node& node : graph.nodes) {
       if (node.inputs.empty() || node.inputs[0] != graph.inputs[i]) continue;
-      std::visit(
-          [&]<class O>(const O& op) {
-            if constexpr (requires { op.axes.channel(); }) channel = op.axes.channel();
-            else if constexpr (std::is_same_v<O, BatchNorm>) channel = op.axis;
-          },
-          node.op);
+      node.op.visit([&]<class O>(const O& op) {
+        if constexpr (requires { op.axes.channel(); }) channel = op.axes.channel();
+        else if constexpr (std::is_same_v<O, BatchNorm>) channel = op.axis;
+      });
     }
     const Sizes& shape = inputs[i].shape();
     std::string one;

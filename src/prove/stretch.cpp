@@ -157,7 +157,7 @@ Spread spread_of(const Graph& graph) {
   constexpr Size most = Size{1} << 20;
   Way way;
   for (const Node& node : graph.nodes) {
-    std::visit([&](const auto& op) { follow(op, way); }, node.op);
+    node.op.visit([&](const auto& op) { follow(op, way); });
     way.scale = std::min(way.scale, most);
     way.reach = std::min(way.reach, most);
     way.spread.period = std::min(way.spread.period, most);

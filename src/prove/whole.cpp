@@ -234,45 +234,43 @@ bool exact(const O& op, const At& at) {
 }  // namespace
 
 bool is_exact(const Node& node, const std::vector<const Tensor*>& inputs, const Sizes& output) {
-  return std::visit([&](const auto& op) { return exact(op, At{inputs, output}); }, node.op);
+  return node.op.visit([&](const auto& op) { return exact(op, At{inputs, output}); });
 }
 
 Demand demand_of(const Node& node, const Lengths& inputs) {
   constexpr double square_root = 0x1p12;  // two numbers up to this have a product that is exact
-  return std::visit(
-      [&]<class O>(const O& op) -> Demand {
-        if constexpr (OneOf<O, MatMul, Einsum>) {
-          return {square_root * std::sqrt(static_cast<double>(terms_of(op, inputs))), 1};
-        } else if constexpr (Products<O>) {
-          return {static_cast<double>(largest_kernel_number * terms_of(op, inputs)), 1};
-        } else if constexpr (OneOf<O, AveragePool, AdaptivePool, Reduce>) {
-          if constexpr (std::is_same_v<O, AdaptivePool>)
-            if (op.kind == Extreme::Maximum) return {};
-          if constexpr (std::is_same_v<O, Reduce>)
-            if (op.reduction == Reduction::Maximum || op.reduction == Reduction::Minimum) return {};
-          return {static_cast<double>(terms_of(op, inputs)), divided_by(op, inputs)};
-        } else if constexpr (OneOf<O, Fold, Accumulate>) {
-          return {static_cast<double>(terms_of(op, inputs)), 1};
-        } else if constexpr (std::is_same_v<O, BatchNorm>) {
-          return {8, 1};  // by 2, in quarters
-        } else if constexpr (std::is_same_v<O, PRelu>) {
-          return {static_cast<double>(largest_kernel_number), 1};
-        } else if constexpr (std::is_same_v<O, Relu>) {
-          return {std::max(1.0, std::abs(op.negative_slope)), 1};
-        } else if constexpr (std::is_same_v<O, Binary>) {
-          return {op.function == BinaryFunction::Multiply ? square_root : 2, 1};
-        } else if constexpr (std::is_same_v<O, Unary>) {
-          return {op.function == Function::Square ? square_root : 1, 1};
-        } else if constexpr (std::is_same_v<O, Affine>) {
-          return {std::max(1.0, std::abs(op.scale)) / std::max(unit_of(op.scale), finest) + 1, 1};
-        } else if constexpr (std::is_same_v<O, Resize>) {
-          const bool copies = op.interpolation == Interpolation::Nearest;
-          return {copies ? 1 : std::pow(512.0, static_cast<double>(op.axes.size())), 1};
-        } else {
-          return {};
-        }
-      },
-      node.op);
+  return node.op.visit([&]<class O>(const O& op) -> Demand {
+    if constexpr (OneOf<O, MatMul, Einsum>) {
+      return {square_root * std::sqrt(static_cast<double>(terms_of(op, inputs))), 1};
+    } else if constexpr (Products<O>) {
+      return {static_cast<double>(largest_kernel_number * terms_of(op, inputs)), 1};
+    } else if constexpr (OneOf<O, AveragePool, AdaptivePool, Reduce>) {
+      if constexpr (std::is_same_v<O, AdaptivePool>)
+        if (op.kind == Extreme::Maximum) return {};
+      if constexpr (std::is_same_v<O, Reduce>)
+        if (op.reduction == Reduction::Maximum || op.reduction == Reduction::Minimum) return {};
+      return {static_cast<double>(terms_of(op, inputs)), divided_by(op, inputs)};
+    } else if constexpr (OneOf<O, Fold, Accumulate>) {
+      return {static_cast<double>(terms_of(op, inputs)), 1};
+    } else if constexpr (std::is_same_v<O, BatchNorm>) {
+      return {8, 1};  // by 2, in quarters
+    } else if constexpr (std::is_same_v<O, PRelu>) {
+      return {static_cast<double>(largest_kernel_number), 1};
+    } else if constexpr (std::is_same_v<O, Relu>) {
+      return {std::max(1.0, std::abs(op.negative_slope)), 1};
+    } else if constexpr (std::is_same_v<O, Binary>) {
+      return {op.function == BinaryFunction::Multiply ? square_root : 2, 1};
+    } else if constexpr (std::is_same_v<O, Unary>) {
+      return {op.function == Function::Square ? square_root : 1, 1};
+    } else if constexpr (std::is_same_v<O, Affine>) {
+      return {std::max(1.0, std::abs(op.scale)) / std::max(unit_of(op.scale), finest) + 1, 1};
+    } else if constexpr (std::is_same_v<O, Resize>) {
+      const bool copies = op.interpolation == Interpolation::Nearest;
+      return {copies ? 1 : std::pow(512.0, static_cast<double>(op.axes.size())), 1};
+    } else {
+      return {};
+    }
+  });
 }
 
 }  // namespace convoy

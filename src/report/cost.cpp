@@ -92,7 +92,7 @@ std::optional<Size> multiply_adds(const Graph& graph, const Node& node) {
   for (const ValueId v : node.inputs) operands.inputs.push_back(v ? &graph[v].type.shape : nullptr);
   if (node.outputs.empty()) return 0;
   operands.output = &graph[node.outputs[0]].type.shape;
-  return std::visit([&](const auto& op) { return products(op, operands); }, node.op);
+  return node.op.visit([&](const auto& op) { return products(op, operands); });
 }
 
 std::optional<Size> bytes_given(const Graph& graph, const Node& node) {

@@ -158,7 +158,7 @@ std::string note_of(const Node& node, const Graph& g) {
 
 }  // namespace
 
-std::string words_of(const Op& op) { return std::visit(Words{}, op); }
+std::string words_of(const Op& op) { return op.visit(Words{}); }
 
 std::vector<LayerRow> layer_rows(const Graph& graph) {
   std::vector<LayerRow> rows;
@@ -172,17 +172,15 @@ std::vector<LayerRow> layer_rows(const Graph& graph) {
     row.operation = words_of(node.op);
     if (!node.outputs.empty()) row.output = text_of(graph[node.outputs[0]].type.shape);
     const Shape in = node.inputs.empty() || !node.inputs[0] ? Shape{} : graph[node.inputs[0]].type.shape;
-    row.padding = std::visit(
-        [&](const auto& op) -> std::string {
-          if constexpr (requires {
-                          op.windows;
-                          op.paddings;
-                          op.axes.order;
-                        })
-            return padding_words(op, in);
-          return {};
-        },
-        node.op);
+    row.padding = node.op.visit([&](const auto& op) -> std::string {
+      if constexpr (requires {
+                      op.windows;
+                      op.paddings;
+                      op.axes.order;
+                    })
+        return padding_words(op, in);
+      return {};
+    });
     for (const ValueId v : node.inputs)
       if (v && graph[v].constant && !graph[v].literal && !graph.tied.contains(graph[v].name) &&
           counted.insert(v).second)

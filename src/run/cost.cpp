@@ -13,8 +13,8 @@ template <class Op, class... Families>
 constexpr bool is_of = ((one_of<Families>::template kind<Op> < std::tuple_size_v<Families>) || ...);
 
 bool sums(const Op& op) {
-  return std::visit(
-      []<class O>(const O&) { return is_of<O, Convolution, Pooling, LinearFamily, Normalization, Recurrent>; }, op);
+  return op.visit(
+      []<class O>(const O&) { return is_of<O, Convolution, Pooling, LinearFamily, Normalization, Recurrent>; });
 }
 
 Size count_of(const Value& value) {

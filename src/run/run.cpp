@@ -151,18 +151,16 @@ const KernelFacts& kernel_facts(const Op& op) {
 // All that differs from operator to operator: what is written here is compiled for each of them.
 template <class T>
 Status compute(const Op& op, const plain::Call<T>& call, KernelChoice choice) {
-  return std::visit(
-      [&]<class O>(const O& o) -> Status {
-        constexpr bool only_renames = O::traits.contents == Contents::Kept || std::is_same_v<O, Cast>;
-        if constexpr (only_renames || (std::is_integral_v<T> && !plain::computes_whole<O>)) {
-          return fail(Fault::Internal, "no kernel computes this operator over these numbers");
-        } else {
-          if constexpr (fast::has_kernel<O>)
-            if (choice == KernelChoice::Fast) return fast::compute(o, call);
-          return plain::run_kernel(o, call);
-        }
-      },
-      op);
+  return op.visit([&]<class O>(const O& o) -> Status {
+    constexpr bool only_renames = O::traits.contents == Contents::Kept || std::is_same_v<O, Cast>;
+    if constexpr (only_renames || (std::is_integral_v<T> && !plain::computes_whole<O>)) {
+      return fail(Fault::Internal, "no kernel computes this operator over these numbers");
+    } else {
+      if constexpr (fast::has_kernel<O>)
+        if (choice == KernelChoice::Fast) return fast::compute(o, call);
+      return plain::run_kernel(o, call);
+    }
+  });
 }
 
 // The numbers of one operator's outputs while its kernel fills them.

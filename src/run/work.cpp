@@ -65,7 +65,7 @@ double work_of(const Op& op, const std::vector<const Tensor*>& inputs, const Ten
   double out = 0, in = 0;
   for (const TensorType& type : outputs) out += numbers_in(type.shape);
   for (const Tensor* input : inputs) in += numbers_in(input);
-  const double products = std::visit([&](const auto& o) { return products_of(o, inputs, out); }, op);
+  const double products = op.visit([&](const auto& o) { return products_of(o, inputs, out); });
   return steps_per_number * (in + out) + steps_per_product * products;
 }
 

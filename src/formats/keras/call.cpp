@@ -209,12 +209,10 @@ namespace {
 
 // Whether the channels of the result, along which a bias lies, are its last axis.
 bool is_biased_last(const Op& op, Size rank) {
-  return std::visit(
-      [&]<class O>(const O& o) {
-        if constexpr (std::is_same_v<O, Conv> || std::is_same_v<O, ConvTranspose>) return o.axes.channel() == rank - 1;
-        else return std::is_same_v<O, Linear>;
-      },
-      op);
+  return op.visit([&]<class O>(const O& o) {
+    if constexpr (std::is_same_v<O, Conv> || std::is_same_v<O, ConvTranspose>) return o.axes.channel() == rank - 1;
+    else return std::is_same_v<O, Linear>;
+  });
 }
 
 }  // namespace

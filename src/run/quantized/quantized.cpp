@@ -130,24 +130,22 @@ Results run_quantized(const Op& op, const QuantizedCall& call) {
   };
   if (std::ranges::any_of(call.out, is_shifted) || std::ranges::any_of(call.in, is_shifted, &Held::quantization))
     return no_kernel("a zero point of 16-bit numbers");
-  return std::visit(
-      [&]<class O>(const O& o) -> Results {
-        if constexpr (std::is_same_v<O, Identity>) {
-          return requantized(call);
-        } else if constexpr (std::is_same_v<O, Pad>) {
-          Pad pad = o;
-          if (pad.mode == PadMode::Constant && call.in[0].quantization)
-            pad.value = std::round(pad.value / scale_of(call.input()));
-          return chosen(pad, call);
-        } else if constexpr (has_kernel<O>) {
-          return run(o, call);
-        } else if constexpr (O::traits.moves_numbers() || std::is_same_v<O, MaxPool> || tells_places<O>) {
-          return chosen(o, call);
-        } else {
-          return no_kernel("operator '" + std::string(name_of(op)) + "'");
-        }
-      },
-      op);
+  return op.visit([&]<class O>(const O& o) -> Results {
+    if constexpr (std::is_same_v<O, Identity>) {
+      return requantized(call);
+    } else if constexpr (std::is_same_v<O, Pad>) {
+      Pad pad = o;
+      if (pad.mode == PadMode::Constant && call.in[0].quantization)
+        pad.value = std::round(pad.value / scale_of(call.input()));
+      return chosen(pad, call);
+    } else if constexpr (has_kernel<O>) {
+      return run(o, call);
+    } else if constexpr (O::traits.moves_numbers() || std::is_same_v<O, MaxPool> || tells_places<O>) {
+      return chosen(o, call);
+    } else {
+      return no_kernel("operator '" + std::string(name_of(op)) + "'");
+    }
+  });
 }
 
 }  // namespace convoy::quantized
