@@ -79,6 +79,44 @@ PIECES = {
     "unbind": "_, p, q, _ = y.unbind(1)",
     "of_a_piece": "p, q = y.chunk(2, 1)[0].chunk(2, 1)",
 }
+# a number takes the type of the tensor into which it is written
+TYPED = {
+    "truths": "m = y > 30; m[:, 0] = True; return m",
+    "truths_counted": "m = y > 30; m[:, 0] = True; return m.sum(1)",
+    "truths_added": "m = y > 30; m[:, 0] = True; return (m + m).float()",
+    "truth_of_a_number": "m = y > 30; m[:, 0] = 5; return m.float()",
+    "truth_of_a_fraction": "m = y > 30; m[:, :, 1] = 0.5; return m * 3",
+    "truths_turned": "m = y > 30; m[:, 0] = True; return ~m",
+    "truths_joined": "m = y > 30; m[:, 0] = True; m |= y < 5; return m & (y < 90)",
+    "truths_filled": "m = y > 30; m.fill_(True); return m & (y > 2)",
+    "truths_by_mask": "m = y > 30; m[y > 90] = False; return m",
+    "truths_by_list": "m = y > 30; m[:, [0, 2]] = True; return m",
+    "int64": "i = y.long(); i[:, 0] = 1; return i",
+    "int64_of_a_fraction": "i = y.long(); i[:, 0] = 2.7; return x * i",
+    "int64_by_mask": "i = y.long(); i[y > 90] = -2.7; return i",
+    "int64_beyond_float32": "i = y.long(); i[:, 0] = 16777217; return i - 16777216",
+    "int32_filled": "i = y.int(); i.fill_(3); return i + y.int()",
+    "int8_wraps": "i = (y / 4).to(torch.int8); i[:, 1] = 100; i[:, 1] += 50; return i * 1.0",
+    "uint8_wraps": "u = (y / 4).to(torch.uint8); u[:, 0] = 250; return (u + 10).float()",
+    "uint8_from_below": "u = (y / 4).to(torch.uint8); u[:, 0] = -1; return u.float()",
+    "float16": "h = (y / 4).half(); h[:, 0] = 1.0001; return h",
+    "float64": "d = y.double(); d[:, 0] = 0.1; return d",
+    "tensor_into_int64": "i = y.long(); i[:, 0] = x[:, 1] + 0.7; return i",
+    "tensor_into_truths": "m = y > 30; m[:, 0] = x[:, 1]; return m",
+    "known_truths": "m = torch.zeros(2, 4, 5, 6, dtype=torch.bool); m[:, 1] = True; return y.masked_fill(m, 0.0)",
+    "known_truths_chosen": "m = torch.ones(5, 6, dtype=torch.bool); m[:, 0] = False; return torch.where(m, y, -y)",
+    "known_truths_turned": "m = torch.zeros(5, 6, dtype=torch.bool); m[1:, 0] = True; return y.masked_fill(~m, -9.0)",
+    "known_truths_times": "m = torch.zeros(4, dtype=torch.bool); m[2] = True; return y * m[None, :, None, None]",
+    "known_int32": "i = torch.zeros(6, dtype=torch.int32); i[1:3] = 7; return y.int() + i",
+    "known_int8_of_a_fraction": "i = torch.ones(6, dtype=torch.int8); i[::2] = -7.9; return y.int() * i",
+    "known_like_truths": "m = torch.zeros_like(y, dtype=torch.bool); m[y > 30] = True; return m",
+}
+UNHELD = {
+    "int8": "i = (y / 4).to(torch.int8); i[:, 0] = 300; return i",
+    "int8_of_a_fraction": "i = (y / 4).to(torch.int8); i[:, 0] = 127.9; return i",
+    "uint8": "i = (y / 4).to(torch.uint8); i[y > 9] = -256; return i",
+    "int64": "i = y.long(); i.fill_(1e20); return i",
+}
 TEXT = """
 import torch
 from torch import nn
@@ -101,7 +139,7 @@ def asked(forms: dict, x, folder, refused: list) -> list:
             refused.append(form)
             continue
         got = run_natively(list(words), {"x": x.numpy()}, folder)
-        if got[0].shape != wanted.shape or not np.array_equal(got[0], wanted):
+        if got[0].dtype != wanted.dtype or not np.array_equal(got[0], wanted):
             wrong.append(form)
     return wrong
 
@@ -151,3 +189,19 @@ def test_pieces_in_place(pieces, tmp_path):
     refused = []
     assert asked(forms, x, tmp_path, refused) == []
     assert not {"source", "trace"} & set(refused)
+
+
+@pytest.mark.parametrize("line", TYPED)
+def test_types_in_place(line, tmp_path):
+    forms, x = forms_of(TYPED[line], tmp_path)
+    refused = []
+    assert asked(forms, x, tmp_path, refused) == []
+    assert "source" not in refused
+
+
+@pytest.mark.parametrize("line", UNHELD)
+def test_numbers_that_a_type_does_not_hold(line, tmp_path):
+    file = tmp_path / "net.py"
+    file.write_text(TEXT.format(line=UNHELD[line]))
+    answer = convoy("summary", f"{file}:Net", "--shape", "2,4,5,6", code=5)
+    assert "which does not hold it" in answer.stderr

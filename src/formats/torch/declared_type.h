@@ -1,11 +1,11 @@
-// Numbers that kernels worked out, in the element type that the operator gives.
+// Numbers in the element type that a tensor of PyTorch's holds them in.
 #pragma once
 #include "convoy/tensor.h"
 
 namespace convoy::torch {
 
-// Kernels answer in float32 or int64; truths, narrower whole numbers and the other floating types become
-// themselves again.
+// As PyTorch casts: what is whole takes the whole part, its lowest bytes; a truth is what is not 0. Kernels answer in
+// float32 or int64, and so their numbers become themselves again.
 Tensor as_declared(const Tensor& tensor, DType dtype);
 
 }  // namespace convoy::torch

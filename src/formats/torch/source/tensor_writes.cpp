@@ -1,11 +1,14 @@
 // What a program writes into tensors: into parts of them, into all of them, and the numbers that weights start with.
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
+#include "formats/torch/declared_type.h"
 #include "formats/torch/source/functions.h"
+#include "ops/expect.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 
 namespace convoy::torch {
 
@@ -83,10 +86,9 @@ Result<Tensor> with_part(const Tensor& x, const std::vector<Stretch>& part, cons
     if (from.size() != shape.size() || (from[i] != 1 && from[i] != shape[i]))
       return fail(Fault::Format, "writes a tensor of " + std::to_string(given.count()) + " cells into a part of " +
                                      std::to_string(checked_count(shape).value_or(0)) + " cells of another shape");
-  const bool whole = x.dtype() == DType::I64;
-  std::vector<double> numbers = whole ? std::vector<double>() : x.doubles();
-  std::vector<std::int64_t> integers = whole ? x.integers() : std::vector<std::int64_t>();
-  const std::vector<double> read = given.doubles();
+  const Tensor written = as_declared(given, x.dtype());
+  const auto width = static_cast<std::size_t>(bytes_of(x.dtype()));
+  std::vector<std::byte> bytes(x.bytes().begin(), x.bytes().end());
   std::vector<Size> at(part.size(), 0);
   const Size cells = checked_count(shape).value_or(0);
   for (Size cell = 0; cell < cells; ++cell) {
@@ -98,16 +100,37 @@ Result<Tensor> with_part(const Tensor& x, const std::vector<Stretch>& part, cons
       source = source * from[kept] + (from[kept] == 1 ? 0 : at[i]);
       ++kept;
     }
-    if (whole) integers[static_cast<std::size_t>(to)] = static_cast<Size>(read[static_cast<std::size_t>(source)]);
-    else numbers[static_cast<std::size_t>(to)] = read[static_cast<std::size_t>(source)];
+    std::ranges::copy(written.bytes().subspan(static_cast<std::size_t>(source) * width, width),
+                      bytes.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(to) * width));
     for (std::size_t i = part.size(); i-- > 0;) {
       if (++at[i] < part[i].count) break;
       at[i] = 0;
     }
   }
-  if (whole) return Tensor::of(x.shape(), std::move(integers));
-  const Tensor made = Tensor::of(x.shape(), std::move(numbers));
-  return x.dtype() == DType::F64 ? made : made.converted(x.dtype());
+  return Tensor::owning(x.dtype(), x.shape(), std::move(bytes));
+}
+
+Tensor tensor_of(const Value& number) {
+  if (number.is_whole()) return Tensor::of({}, std::vector<std::int64_t>{number.whole()});
+  return Tensor::of({}, std::vector<double>{number.real()});
+}
+
+// PyTorch writes no number into a tensor whose type does not reach it; below 0 a type without signs wraps around once.
+Status fits(Interpreter& in, const Value& number, DType dtype) {
+  if (dtype == DType::Bool || is_floating(dtype) || (dtype == DType::I64 && number.is_whole())) return {};
+  const bool is_signed = dtype == DType::I8 || dtype == DType::I16 || dtype == DType::I32 || dtype == DType::I64;
+  const double cells = std::ldexp(1.0, static_cast<int>(8 * bytes_of(dtype)));
+  const double end = is_signed ? cells / 2 : cells;
+  const double least = is_signed ? -end : number.is_whole() ? 1 - cells : 0;
+  if (number.real() >= least && number.real() <= end - 1) return {};
+  return fail(Fault::Format, "writes " + repr(in, number) + " into a tensor of " + std::string(name_of(dtype)) +
+                                 ", which does not hold it");
+}
+
+// What is written into a tensor, in the type of its numbers.
+Made in_type(Tracer& tracer, Interpreter& in, const Value& given, DType dtype) {
+  if (given.is_number()) return tracer.constant(in, as_declared(tensor_of(given), dtype));
+  return call_function_named(tracer, in, "_to", Arguments{{given, in.text(std::string(name_of(dtype)))}, {}});
 }
 
 // Writes into parts of tensors, known and computed.
@@ -133,7 +156,9 @@ class PartWrite {
   Made computed(const Value& x, const Value& given) {
     const auto shape = tracer_.shape_of(*x.as<SourceTensor>());
     if (!shape) return std::unexpected(shape.error());
-    auto fitted = fit(given, *shape);
+    const auto value = tracer_.value_of(*x.as<SourceTensor>());
+    if (!value) return std::unexpected(value.error());
+    auto fitted = fit(given, *shape, tracer_.graph[*value].type.dtype);
     return fitted ? along(0, x, *fitted) : fitted;
   }
 
@@ -143,7 +168,7 @@ class PartWrite {
   }
 
   // What is written, with every axis of the part and the tensor's own element type.
-  Made fit(const Value& given, const Shape& shape) {
+  Made fit(const Value& given, const Shape& shape, DType dtype) {
     ValueList sizes, ones;
     for (std::size_t i = 0; i < part_.size(); ++i) {
       const bool is_free = part_[i].all && !shape[i].known();
@@ -151,10 +176,8 @@ class PartWrite {
         return fail(Fault::Usage, "fills an axis whose size is free; give it with --shape");
       if (!part_[i].dropped) sizes.push_back(Value::of(is_free ? std::int64_t{-1} : part_[i].count));
     }
-    Made fitted = given;
-    if (given.is_number())
-      fitted = tracer_.constant(in_, Tensor::of({}, std::vector<float>{static_cast<float>(given.real())}));
-    fitted = call("expand", {*fitted, in_.list(std::move(sizes))});
+    Made fitted = in_type(tracer_, in_, given, dtype);
+    if (fitted) fitted = call("expand", {*fitted, in_.list(std::move(sizes))});
     for (std::size_t i = 0; fitted && i < part_.size(); ++i)
       if (part_[i].dropped) fitted = call("unsqueeze", {*fitted, Value::of(static_cast<std::int64_t>(i))});
     return fitted;
@@ -201,10 +224,7 @@ class PartWrite {
 
 // Numbers that are known before any weight is: nothing where they are drawn or come only when the model runs.
 std::optional<Tensor> known_numbers(const Tracer& tracer, const Value& given) {
-  if (given.is_number()) {
-    if (given.is_whole()) return Tensor::of({}, std::vector<std::int64_t>{given.whole()});
-    return Tensor::of({}, std::vector<double>{given.real()});
-  }
+  if (given.is_number()) return tensor_of(given);
   const auto* tensor = given.as<SourceTensor>();
   if (!tensor || !tensor->value || tensor->stale || tensor->is_random) return std::nullopt;
   if (tracer.random_values.contains(tensor->value.index)) return std::nullopt;
@@ -254,7 +274,9 @@ Status start_with(Tracer& tracer, Interpreter& in, SourceTensor& weight, const V
 // x[mask] = number
 Made masked(Tracer& tracer, Interpreter& in, SourceTensor& x, const Value& mask, const Value& given) {
   if (!given.is_number()) return fail(Fault::Unsupported, "writes several numbers where a mask is true");
-  return call_function_named(tracer, in, "masked_fill", Arguments{{Value::of(&x), mask, given}, {}});
+  const auto number = in_type(tracer, in, given, tracer.graph[x.value].type.dtype);
+  if (!number) return number;
+  return call_function_named(tracer, in, "masked_fill", Arguments{{Value::of(&x), mask, *number}, {}});
 }
 
 bool holds_lists(const Value& key) {
@@ -293,13 +315,8 @@ Result<ValueId> put_by_lists(Tracer& tracer, Interpreter& in, ValueId x, const V
     if (!value) return std::unexpected(value.error());
     tensors["indices." + std::to_string(axis++)] = *value;
   }
-  Made values = given;
-  const DType dtype = tracer.graph[x].type.dtype;
-  if (given.is_number())
-    values = tracer.constant(in, given.is_whole() ? Tensor::of({}, std::vector<std::int64_t>{given.whole()})
-                                                  : Tensor::of({}, std::vector<double>{given.real()}));
-  values = call_function_named(tracer, in, "_to", Arguments{{*values, in.text(std::string(name_of(dtype)))}, {}});
-  if (!values) return pass(values);
+  const Made values = in_type(tracer, in, given, tracer.graph[x].type.dtype);
+  if (!values) return std::unexpected(values.error());
   const auto read = tracer.value_of(*values->as<SourceTensor>());
   if (!read) return std::unexpected(read.error());
   tensors["values"] = *read;
@@ -323,6 +340,8 @@ Status SourceTensor::set_item(Interpreter& in, Value at, Value given) {
   }
   const auto own = tracer.value_of(*this);
   if (!own) return std::unexpected(own.error());
+  if (given.is_number())
+    if (auto held = fits(in, given, tracer.graph[*own].type.dtype); !held) return held;
   if (const auto* mask = at.as<SourceTensor>();
       mask && mask->value && tracer.graph[mask->value].type.dtype == DType::Bool) {
     const auto made = masked(tracer, in, *this, at, given);
@@ -344,12 +363,6 @@ Status SourceTensor::set_item(Interpreter& in, Value at, Value given) {
     auto made = write.known(*tracer.graph[*own].constant, *numbers);
     if (!made) return pass(made);
     return tracer.write(in, *this, tracer.constant(in, std::move(*made)).as<SourceTensor>()->value);
-  }
-  if (given.as<SourceTensor>()) {
-    auto cast = call_function_named(
-        tracer, in, "_to", Arguments{{given, in.text(std::string(name_of(tracer.graph[*own].type.dtype)))}, {}});
-    if (!cast) return pass(cast);
-    given = *cast;
   }
   const auto made = write.computed(tracer.tensor(in, *own), given);
   if (!made) return std::unexpected(made.error());
