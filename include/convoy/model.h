@@ -119,7 +119,7 @@ struct ModelPiece {
 // Fails (Usage): none, a name twice, or one that leads out of where the others lie.
 Result<Model> load(const std::vector<ModelPiece>& pieces, const ReadOptions& options = {});
 
-// The same for a model that is to be compared with `other`: source that says no shape takes that of the other's only input.
+// The same for a model that is to be compared with `other`: source that says no shapes takes those of the other's inputs, by name where there are several.
 Result<Model> load_beside(const Model& other, const std::filesystem::path& file, const ReadOptions& options);
 
 // Two files that are to be compared, whichever knows the shape. Sizes and shapes are for both: neither need take them all.

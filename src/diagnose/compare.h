@@ -205,6 +205,7 @@ class Comparison {
   bool again_ = false;
   std::vector<Tensor> values_a_;  // float64
   std::vector<Bounds> bounds_;  // of a's values
+  std::vector<bool> made_of_inputs_;  // of a's values: others hold the numbers that they do
   std::vector<Size> rows_a_, rows_b_;  // per value: of the table that it asks for rows of
   std::vector<bool> matched_a_, matched_b_;
   std::vector<std::vector<NodeId>> readers_a_, readers_b_;  // per value

@@ -234,6 +234,7 @@ void Comparison::sharpen(std::size_t i) {
 
 void Comparison::look_up_bounds() {
   bounds_ = bounds_of(sized_.a);
+  made_of_inputs_ = made_of_inputs(sized_.a);
   rows_a_ = index_ranges(sized_.a), rows_b_ = index_ranges(sized_.b);
 }
 

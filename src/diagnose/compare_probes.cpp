@@ -1,5 +1,6 @@
 // Numbers that a stretch is fed beside a's own: what two models do alike with those of one range, they may do otherwise at a
 // limit, on its far side, with equal numbers, with a row that has a rule of its own.
+#include "base/whole_tensor.h"
 #include "diagnose/compare.h"
 #include "ops/expect.h"
 #include "prove/drawn_numbers.h"
@@ -33,6 +34,7 @@ std::uint64_t up_to(std::mt19937_64& random, std::size_t count) { return (random
 std::optional<Tensor> Comparison::reaching(const Match& from, double factor, bool negated) const {
   const Tensor own = forced(from, State{});
   if (own.dtype() != DType::F32 || own.count() == 0 || !all_finite(own)) return std::nullopt;
+  if (!made_of_inputs_[from.a.slot()]) return std::nullopt;
   const auto values = own.floats();
   const auto [least, most] = std::ranges::minmax(values);
   const Bounds& bounds = bounds_[from.a.slot()];
@@ -55,11 +57,12 @@ std::optional<Tensor> Comparison::reaching(const Match& from, double factor, boo
   return Tensor::of(own.shape(), std::move(made));
 }
 
-// What either side of the stretch reads, once each, with a's own numbers.
+// What either side of the stretch reads, once each, with a's own numbers, where it may hold others.
 std::vector<std::pair<std::size_t, Tensor>> Comparison::reads_of(const Stretch& at) const {
   std::vector<std::pair<std::size_t, Tensor>> all;
   for (const std::size_t read : std::set<std::size_t>(at.reads.begin(), at.reads.end()))
-    all.emplace_back(read, forced(alignment_.matches[read], State{}));
+    if (made_of_inputs_[alignment_.matches[read].a.slot()])
+      all.emplace_back(read, forced(alignment_.matches[read], State{}));
   return all;
 }
 
@@ -190,12 +193,15 @@ std::optional<Comparison::Fed> Comparison::whole_of(const Stretch& at, bool trut
   Fed fed;
   for (const auto& [read, own] : reads_of(at)) {
     const Match& from = alignment_.matches[read];
-    const bool is_whole = own.dtype() == DType::I64 || own.dtype() == DType::I32;
-    if (truths ? own.dtype() != DType::Bool : !is_whole || rows_of(from) > 0) continue;
+    const DType dtype = sized_.a[from.a].type.dtype;  // narrower than what kernels answer in
+    const bool is_whole = !is_floating(dtype) && dtype != DType::Bool;
+    if (truths ? dtype != DType::Bool : !is_whole || rows_of(from) > 0) continue;
     std::mt19937_64 random(static_cast<std::uint64_t>(from.a.index) + 4);
     std::vector<std::int64_t> made(static_cast<std::size_t>(own.count()));
     for (std::int64_t& value : made) value = number(random);
-    fed[read] = Tensor::of(own.shape(), std::move(made)).converted(own.dtype());
+    const Tensor held = whole_tensor(dtype, own.shape(), std::move(made));
+    fed[read] = is_floating(own.dtype()) ? held.converted(own.dtype())
+                                         : whole_tensor(own.dtype(), own.shape(), held.integers());
   }
   return fed.empty() ? std::nullopt : std::optional(std::move(fed));
 }

@@ -176,6 +176,19 @@ void add_comparison(std::vector<Limits>& limits, const Graph& piece, const Node&
 
 }  // namespace
 
+std::vector<bool> made_of_inputs(const Graph& graph) {
+  std::vector<bool> made(graph.values.size(), false);
+  for (const ValueId v : graph.inputs) made[v.slot()] = true;
+  for (const Node& node : graph.nodes) {
+    const std::size_t read = std::holds_alternative<ExpandLike>(node.op) ? 1 : node.inputs.size();
+    const bool of_inputs = std::any_of(node.inputs.begin(), node.inputs.begin() + static_cast<std::ptrdiff_t>(read),
+                                       [&](ValueId v) { return v && made[v.slot()]; });
+    for (const ValueId v : node.outputs)
+      if (v) made[v.slot()] = of_inputs;
+  }
+  return made;
+}
+
 std::vector<Bounds> bounds_of(const Graph& graph) {
   std::vector<Bounds> all(graph.values.size());
   for (std::size_t i = 0; i < all.size(); ++i)

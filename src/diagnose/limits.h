@@ -17,6 +17,8 @@ struct Bounds {
 };
 // Per value: behind a ReLU nothing is negative, behind a sigmoid nothing above 1.
 std::vector<Bounds> bounds_of(const Graph& graph);
+// Per value: whether it is made of the inputs' numbers. What only their sizes tell holds no others than it does.
+std::vector<bool> made_of_inputs(const Graph& graph);
 
 // Where the operators of a piece change what they do with one value: numbers between which its readers are smooth. Zero is
 // one of them, so that what lies between it and a limit close by is met as well.

@@ -10,6 +10,9 @@ namespace convoy {
 
 template <class T>
 T Attrs::absent(std::string_view key, const std::optional<T>& otherwise, T nothing) {
+  if (tensors_.contains(key))
+    refuse(Fault::Unsupported,
+           "argument '" + std::string(key) + "' is a tensor; this version reads it as a number or a list");
   if (otherwise) return *otherwise;
   refuse(Fault::Format, "attribute '" + std::string(key) + "' is missing");
   return nothing;

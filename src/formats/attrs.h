@@ -22,6 +22,9 @@ class Attrs {
   void refuse(Fault fault, std::string what) { refuse(Error{fault, std::move(what), {}}); }
   void refuse(Error error);
 
+  // Names under which tensors are given, so that what is asked for as a number is not called missing.
+  void given_as_tensor(const std::string& key) { tensors_.insert(key); }
+
   // The value as it stands; null pointer when absent or null. Marks the key as asked for.
   const Json* raw(std::string_view key);
   // The first of several spellings of one attribute that is there.
@@ -59,7 +62,7 @@ class Attrs {
   T wrong(std::string_view key, std::string_view expected, T otherwise);
 
   const Json* object_;
-  std::set<std::string, std::less<>> asked_;
+  std::set<std::string, std::less<>> asked_, tensors_;
   std::optional<Error> first_;
 };
 

@@ -19,7 +19,9 @@ FunctionCall::FunctionCall(Graph& graph, std::string called, const Json& argumen
       attrs(arguments),
       graph_(graph),
       tensors_(std::move(tensors)),
-      layer_(std::move(layer)) {}
+      layer_(std::move(layer)) {
+  for (const auto& [argument, value] : tensors_) attrs.given_as_tensor(argument);
+}
 
 ValueId FunctionCall::tensor(std::string_view argument) {
   const ValueId value = optional(argument);

@@ -6,7 +6,9 @@
 #include "passes/passes.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace convoy {
@@ -14,12 +16,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The shape of the only input where a target has it; nothing: there are several, or the target cannot say the model.
-std::optional<Shape> shape_in(const Graph& graph, const Target& target) {
+// The inputs as a target has them, by name where there are several; nothing: the target cannot say the model.
+using Inputs = std::map<std::string, TensorType>;
+Inputs inputs_of(const Graph& graph) {
+  Inputs inputs;
+  for (const ValueId input : graph.inputs)
+    inputs[graph.inputs.size() == 1 ? "" : graph[input].name] = graph[input].type;
+  return inputs;
+}
+std::optional<Inputs> inputs_in(const Graph& graph, const Target& target) {
   Graph form = graph;
   name_origins(form);
-  if (!run_passes(form, target) || form.inputs.size() != 1) return std::nullopt;
-  return form[form.inputs[0]].type.shape;
+  if (!run_passes(form, target)) return std::nullopt;
+  return inputs_of(form);
 }
 
 // Whatever a program fails with may be for want of a shape, or because it was given one in the other's order of axes.
@@ -27,13 +36,21 @@ bool may_want_a_shape(const fs::path& file, const Error& error) {
   return is_source(file) && error.fault != Fault::Io && !is_too_much(error.fault);
 }
 
-std::optional<Graph> tried(const fs::path& file, LoadOptions& options, const std::optional<Shape>& shape,
+std::optional<Graph> tried(const fs::path& file, LoadOptions& options, const std::optional<Inputs>& inputs,
                            std::string_view framework) {
-  if (!shape) return std::nullopt;
+  if (!inputs) return std::nullopt;
   LoadOptions with = options;
-  with.shapes = {{"", *shape}};
+  with.shapes.clear();
   with.size.clear();
+  for (const auto& [name, type] : *inputs) with.shapes[name] = type.shape;
+  LoadOptions untyped = with;
+  for (const auto& [name, type] : *inputs)
+    if (type.dtype != DType::F32) with.types.try_emplace(name, type.dtype);
   auto graph = load(file, with);
+  if (!graph && with.types.size() != untyped.types.size()) {  // it tells another type itself
+    with = std::move(untyped);
+    graph = load(file, with);
+  }
   if (!graph || !graph->source_format.starts_with(framework)) return std::nullopt;
   options = std::move(with);
   return *std::move(graph);
@@ -64,10 +81,10 @@ bool turns_its_input(const Graph& graph, Order own) {
 std::optional<Graph> tried_in_order(const Graph& beside, const fs::path& file, LoadOptions& options,
                                     const Target& target, Order own, std::string_view framework) {
   LoadOptions in_own = options;
-  auto made = tried(file, in_own, shape_in(beside, target), framework);
+  auto made = tried(file, in_own, inputs_in(beside, target), framework);
   if (!made) return std::nullopt;
   if (made->inputs.size() == 1 && turns_its_input(*made, own))
-    if (auto as_it_stands = tried(file, options, beside[beside.inputs[0]].type.shape, framework)) return as_it_stands;
+    if (auto as_it_stands = tried(file, options, inputs_of(beside), framework)) return as_it_stands;
   options = std::move(in_own);
   return made;
 }
@@ -76,12 +93,12 @@ std::optional<Graph> tried_in_order(const Graph& beside, const fs::path& file, L
 
 Result<Graph> load_beside(const Graph& other, const fs::path& file, LoadOptions& options) {
   auto graph = load(file, options);
-  if (graph || !may_want_a_shape(file, graph.error()) || other.inputs.size() != 1) return graph;
+  if (graph || !may_want_a_shape(file, graph.error())) return graph;
   if (auto made = tried_in_order(other, file, options, torch_target(), Order::ChannelsFirst, "PyTorch"))
     return *std::move(made);
   if (auto made = tried_in_order(other, file, options, keras_target(), Order::ChannelsLast, "Keras"))
     return *std::move(made);
-  if (auto made = tried(file, options, other[other.inputs[0]].type.shape, "")) return *std::move(made);
+  if (auto made = tried(file, options, inputs_of(other), "")) return *std::move(made);
   return graph;
 }
 

@@ -1,4 +1,4 @@
-// Two models that are to be held against each other: source leaves the shape of its input to its caller, and the other model
+// Two models that are to be held against each other: source leaves the shapes of its inputs to its caller, and the other model
 // knows it.
 #pragma once
 #include "formats/format.h"
@@ -8,7 +8,7 @@
 
 namespace convoy {
 
-// Reads `file`. Source that cannot be read with what is given takes the shape of the only input of `other`, as its own framework
+// Reads `file`. Source that cannot be read with what is given takes the shapes of the inputs of `other` (by name, where there are several), as its own framework
 // has the axes, or else, and where it turns its input into that order itself, as they stand there; `options` then says so.
 // Fails: as load does, with what was given.
 Result<Graph> load_beside(const Graph& other, const std::filesystem::path& file, LoadOptions& options);

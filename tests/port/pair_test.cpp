@@ -43,6 +43,22 @@ TEST_F(Pairs, SourceTakesTheShapeOfTheOtherAsItsFrameworkHasIt) {
   }
 }
 
+TEST_F(Pairs, SourceTakesShapesAndTypesOfSeveralInputsByName) {
+  const std::string net =
+      "import torch.nn as nn\nclass Net(nn.Module):\n    def forward(self, x, rows):\n        return x[:, :4] * 2 + "
+      "rows\n";
+  LoadOptions of_a, of_b;
+  of_a.shapes = {{"x", {Dim(2), Dim(5)}}, {"rows", {Dim(2), Dim(4)}}};
+  of_a.types = {{"rows", DType::U8}};
+  const auto pair = load_pair(written("a.py", net), of_a, written("b.py", net), of_b);
+  ASSERT_TRUE(pair) << message(pair.error());
+  const Graph& module = pair->b;
+  ASSERT_EQ(module.inputs.size(), 2U);
+  EXPECT_EQ(text_of(module[module.inputs[0]].type.shape), "[2, 5]");
+  EXPECT_EQ(text_of(module[module.inputs[1]].type.shape), "[2, 4]");
+  EXPECT_EQ(module[module.inputs[1]].type.dtype, DType::U8);
+}
+
 TEST_F(Pairs, AShapeInTheOthersOrderOfAxesIsTurned) {
   const fs::path module = written("net.py",
                                   "import torch.nn as nn\nmodel = nn.Sequential(nn.Conv2d(1, 4, 3), nn.Flatten(), "

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 namespace convoy::onnx {
@@ -106,6 +107,8 @@ ValueId between(FunctionCall& call, ValueId x) {
   return x;
 }
 
+constexpr double unbounded = std::numeric_limits<double>::infinity();
+
 // Bounds by attribute until opset 10, by optional inputs since.
 std::vector<ValueId> clip(FunctionCall& call) {
   const ValueId x = call.tensor("input");
@@ -123,6 +126,8 @@ std::vector<ValueId> clip(FunctionCall& call) {
   } else {
     op.least = known_number(call, "min");
     op.most = known_number(call, "max");
+    if (op.least && *op.least == -unbounded) op.least.reset();
+    if (op.most && *op.most == unbounded) op.most.reset();
   }
   return {call.add(op, {x})};
 }
@@ -284,16 +289,22 @@ Status write_unary(const Unary& op, Sink& sink) {
   }
 }
 
+// A bound that is left out is the type's largest finite number (onnx/defs/math/defs.cc), which infinity lies beyond.
+void write_clipped(Sink& sink, const std::string& x, std::optional<double> least, std::optional<double> most) {
+  if (is_floating(sink.type().dtype)) least = least.value_or(-unbounded), most = most.value_or(unbounded);
+  sink.last("Clip", {x, least ? sink.number(*least) : "", most ? sink.number(*most) : ""});
+}
+
 Status write_relu(const Relu& op, Sink& sink) {
   const std::string x = sink.name();
   if (op.threshold == 0 && !op.strict) {
     const bool clips = op.max_value || sink.type().dtype == DType::I64;  // ONNX Runtime has no Relu of int64
     if (!clips && op.negative_slope == 0) return sink.last("Relu", {x}), Status();
-    if (!op.max_value && op.negative_slope == 0) return sink.last("Clip", {x, sink.number(0)}), Status();
+    if (!op.max_value && op.negative_slope == 0) return write_clipped(sink, x, 0, {}), Status();
     if (!op.max_value) return sink.last("LeakyRelu", {x}, {{"alpha", op.negative_slope}}), Status();
-    if (op.negative_slope == 0) return sink.last("Clip", {x, sink.number(0), sink.number(*op.max_value)}), Status();
+    if (op.negative_slope == 0) return write_clipped(sink, x, 0, op.max_value), Status();
     const auto leaky = sink.step("LeakyRelu", {x}, {{"alpha", op.negative_slope}});
-    return sink.last("Clip", {leaky, "", sink.number(*op.max_value)}), Status();
+    return write_clipped(sink, leaky, {}, op.max_value), Status();
   }
   // x where it passes the threshold, negative_slope * (x - threshold) elsewhere
   const auto threshold = sink.number(op.threshold);
@@ -304,7 +315,7 @@ Status write_relu(const Relu& op, Sink& sink) {
   below = sink.step("Mul", {below, sink.number(op.negative_slope)});
   if (!op.max_value) return sink.last("Where", {passes, x, below}), Status();
   const auto y = sink.step("Where", {passes, x, below});
-  sink.last("Clip", {y, "", sink.number(*op.max_value)});
+  write_clipped(sink, y, {}, op.max_value);
   return {};
 }
 
@@ -323,7 +334,7 @@ Status write_celu(const Celu& op, Sink& sink) {
 }
 
 Status write_clip(const Clip& op, Sink& sink) {
-  sink.last("Clip", {sink.name(), op.least ? sink.number(*op.least) : "", op.most ? sink.number(*op.most) : ""});
+  write_clipped(sink, sink.name(), op.least, op.most);
   return {};
 }
 

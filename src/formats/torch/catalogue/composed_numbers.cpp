@@ -286,9 +286,11 @@ ValueId place_among(FunctionCall& call, ValueId x, ValueId boundaries, bool righ
   const Size last = call.rank(x);
   const ValueId column = call.add(Unsqueeze{{last}}, {x});
   if (rank > 1) boundaries = call.add(Unsqueeze{{rank - 1}}, {boundaries});
-  const ValueId is_over =
-      call.add(Binary{right ? BinaryFunction::LessOrEqual : BinaryFunction::Less}, {boundaries, column});
-  const ValueId count = call.add(Reduce{Reduction::Sum, {last}, false}, {call.add(Cast{DType::F32}, {is_over})});
+  // It passes those that do not hold it back: NaN, which nothing is compared with, passes all of them.
+  const ValueId holds_back =
+      call.add(Binary{right ? BinaryFunction::Greater : BinaryFunction::GreaterOrEqual}, {boundaries, column});
+  const ValueId passed = call.add(Unary{Function::Not}, {holds_back});
+  const ValueId count = call.add(Reduce{Reduction::Sum, {last}, false}, {call.add(Cast{DType::F32}, {passed})});
   return call.add(Cast{call.attrs.truth("out_int32", false) ? DType::I32 : DType::I64}, {count});
 }
 

@@ -244,6 +244,8 @@ Results shift(FunctionCall& call) {
 Results where(FunctionCall& call) {
   const ValueId condition = call.tensor("condition");
   if (!call.optional("input") && !call.optional("other")) {
+    if (!call.attrs.has("input") && !call.attrs.has("other"))
+      call.refuse(Fault::Unsupported, "of a condition alone lists the places where it holds, as many as there are");
     const auto is_fraction = [&](std::string_view word) {
       const Json* said = call.attrs.raw(word);
       return said && said->is_number_float();

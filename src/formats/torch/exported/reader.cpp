@@ -145,7 +145,7 @@ class ExportedReader {
       const std::size_t last = text.find_last_of(" ");
       const bool bounds = last != std::string::npos && last + 1 < text.size() &&
                           text.find_first_not_of("0123456789", last + 1) == std::string::npos;
-      if (bounds && text.find('%') == std::string::npos) continue;
+      if (bounds && text.find('%') == std::string::npos && text.find("==") == std::string::npos) continue;
       for (const auto& [from, to] :
            {std::pair<std::string_view, std::string_view>{"L['", ""}, {"']", ""}, {".size()", ".shape"}})
         for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at))
