@@ -30,7 +30,7 @@ ValueId kept_cells_of(FunctionCall& call, ValueId x, Size diagonal, bool upper) 
 
 }  // namespace
 
-ValueId triangle_of(FunctionCall& call, ValueId x, Size diagonal, bool upper) {
+ValueId triangle_mask(FunctionCall& call, ValueId x, Size diagonal, bool upper) {
   constexpr Size most = Size{1} << 24;
   const Size rank = call.rank(x);
   const Dim rows = call.dim(x, rank - 2), columns = call.dim(x, rank - 1);
@@ -38,8 +38,12 @@ ValueId triangle_of(FunctionCall& call, ValueId x, Size diagonal, bool upper) {
   if (rank < 2 || (is_known && checked_multiply(*rows, *columns).value_or(most + 1) > most))
     call.refuse(Fault::Unsupported, "a triangle of what is no matrix, or a very large one");
   if (call.failed()) return {};
-  const ValueId mask =
-      is_known ? kept_cells(call, *rows, *columns, diagonal, upper) : kept_cells_of(call, x, diagonal, upper);
+  return is_known ? kept_cells(call, *rows, *columns, diagonal, upper) : kept_cells_of(call, x, diagonal, upper);
+}
+
+ValueId triangle_of(FunctionCall& call, ValueId x, Size diagonal, bool upper) {
+  const ValueId mask = triangle_mask(call, x, diagonal, upper);
+  if (call.failed()) return {};
   const DType dtype = call.type(x).dtype;  // zero bytes are zero in every type
   std::vector<std::byte> zero(static_cast<std::size_t>(bytes_of(dtype)));
   const ValueId nothing = call.make_constant("zero", *Tensor::owning(dtype, {}, std::move(zero)));

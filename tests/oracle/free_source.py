@@ -156,9 +156,24 @@ class Powers(nn.Module):
         return x * torch.exp(-0.1 * torch.arange(0, x.size(1)).float()) + torch.full((x.size(0), 1), 2.0)
 
 
+class CausalInOneCall(nn.Module):
+    """Attention that looks back, over heads; and over another's steps, as many as there are."""
+
+    def __init__(self):
+        super().__init__()
+        self.parts, self.last = nn.Linear(8, 24), nn.Linear(8, 8)
+
+    def forward(self, x, y):
+        n, t, width = x.shape
+        q, k, v = (part.view(n, t, 2, width // 2).transpose(1, 2) for part in self.parts(x).split(width, dim=2))
+        seen = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(n, t, width)
+        return self.last(seen), F.scaled_dot_product_attention(x, y, y, is_causal=True)
+
+
 # The shapes of the inputs; "?" is free, and whole numbers are said.
 CASES = {
     "InitialStates": ["?,7,5"], "MadeElsewhere": ["?,?,5"], "OfAnothersType": ["?,3,4"], "Written": ["?,3"], "Tokens": ["?,?:int64"],
     "Sines": ["?,?:int64"], "Causal": ["?,?:int64"], "MaskedByTriangle": ["?,?,6"], "Lengths": ["x=?,?,4", "lengths=?:int64"],
     "Crossed": ["1,3,?,?"], "Nearest": ["?,3,?,?"], "OneCell": ["?,3,?,?"], "AlongOneAxis": ["x=1,4,?", "y=1,4,?"], "Powers": ["?,?"],
+    "CausalInOneCall": ["x=?,?,8", "y=?,?,8"],
 }  # fmt: skip

@@ -2,6 +2,7 @@
 #include "formats/torch/catalogue/arguments.h"
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
+#include "formats/triangle.h"
 #include "ops/expect.h"
 
 #include <nlohmann/json.hpp>
@@ -16,20 +17,6 @@ namespace convoy::torch {
 namespace {
 
 using Results = std::vector<ValueId>;
-
-// The two last axes of q and k as one table: what a query may look at, itself and what lies before it.
-ValueId causal_mask(FunctionCall& call, ValueId q, ValueId k) {
-  const Dim queries = call.dim(q, call.rank(q) - 2), keys = call.dim(k, call.rank(k) - 2);
-  constexpr Size most = Size{1} << 24;
-  if (!queries.known() || !keys.known() || checked_multiply(*queries, *keys).value_or(most + 1) > most) {
-    call.refuse(Fault::Unsupported, "a causal mask over a free or very large number of steps; give the input a size");
-    return {};
-  }
-  std::vector<std::byte> sees;
-  for (Size row = 0; row < *queries; ++row)
-    for (Size column = 0; column < *keys; ++column) sees.push_back(static_cast<std::byte>(column <= row));
-  return call.make_constant("causal_mask", *Tensor::owning(DType::Bool, {*queries, *keys}, std::move(sees)));
-}
 
 // Whether every query of a known mask sees something.
 bool sees_something(const Tensor* mask) {
@@ -79,13 +66,14 @@ Results attention(FunctionCall& call) {
     call.refuse(Fault::Unsupported, "attention over tensors of unlike ranks");
   if (call.failed()) return {};
   if (causal && mask) call.refuse(Fault::Format, "argument 'is_causal' beside a mask");
-  if (causal) mask = causal_mask(call, q, k);
   const double scale = call.attrs.number("scale", 1 / std::sqrt(static_cast<double>(*depth)));
   Sizes swap(static_cast<std::size_t>(rank));
   for (Size i = 0; i < rank; ++i) swap[static_cast<std::size_t>(i)] = i;
   std::swap(swap[swap.size() - 1], swap[swap.size() - 2]);
   ValueId scores = call.add(MatMul{}, {q, call.add(Transpose{swap}, {k})});
   scores = call.add(Affine{scale, 0}, {scores});
+  if (causal && !call.failed())
+    mask = triangle_mask(call, scores, 0, false);  // a query sees itself and what lies before it
   if (call.failed()) return {};
   const DType dtype = call.type(scores).dtype;
   const bool chooses = mask && call.type(mask).dtype == DType::Bool;
@@ -96,7 +84,7 @@ Results attention(FunctionCall& call) {
     scores = call.add(Binary{BinaryFunction::Add}, {scores, mask});
   }
   ValueId weights = call.add(Softmax{{rank - 1}}, {scores});
-  if (mask && !sees_something(call.constant(mask))) {
+  if (mask && !causal && !sees_something(call.constant(mask))) {
     const auto lowest = [&] {
       return number_constant(call, "hidden", -std::numeric_limits<double>::infinity(), call.type(mask).dtype);
     };
