@@ -6,11 +6,26 @@
 
 namespace convoy {
 
-ValueId counted_along(FunctionCall& call, ValueId like, Size axis) {
+namespace {
+
+struct Ones {
+  ValueId one, all;  // [1], and as many as there are cells
+};
+Ones ones_along(FunctionCall& call, ValueId like, Size axis) {
   const ValueId one = call.make_constant("one", Tensor::of({1}, std::vector<std::int64_t>{1}));
-  const ValueId ones = call.add(ExpandLike{0, axis}, {one, like});
-  const ValueId counted = call.add(Accumulate{Reduction::Sum, 0, false, false}, {ones});
-  return call.add(Binary{BinaryFunction::Subtract}, {counted, one});
+  return {one, call.add(ExpandLike{0, axis}, {one, like})};
+}
+
+}  // namespace
+
+ValueId counted_along(FunctionCall& call, ValueId like, Size axis) {
+  const Ones ones = ones_along(call, like, axis);
+  const ValueId counted = call.add(Accumulate{Reduction::Sum, 0, false, false}, {ones.all});
+  return call.add(Binary{BinaryFunction::Subtract}, {counted, ones.one});
+}
+
+ValueId length_along(FunctionCall& call, ValueId like, Size axis) {
+  return call.add(Reduce{Reduction::Sum, {0}, false}, {ones_along(call, like, axis).all});
 }
 
 namespace {
@@ -47,9 +62,7 @@ Count count_of(FunctionCall& call, Size known, ValueId like, Size from) {
     return {call.make_constant("numbers", Tensor::of({known}, std::move(all))),
             call.make_constant("length", Tensor::of({}, std::vector<std::int64_t>{known}))};
   }
-  const ValueId one = call.make_constant("one", Tensor::of({1}, std::vector<std::int64_t>{1}));
-  const ValueId ones = call.add(ExpandLike{0, from}, {one, like});
-  return {counted_along(call, like, from), call.add(Reduce{Reduction::Sum, {0}, false}, {ones})};
+  return {counted_along(call, like, from), length_along(call, like, from)};
 }
 
 // One axis becomes several whose sizes are those of other tensors: its cells are looked up row by row.
@@ -71,6 +84,12 @@ ValueId looked_up(FunctionCall& call, ValueId x, const Sizes& to, Size left, Siz
 }
 
 }  // namespace
+
+ValueId merged_axes(FunctionCall& call, ValueId x, Size axis) {
+  const Size rank = call.rank(x);
+  if (call.failed()) return x;
+  return reshape_between(call, x, Sizes(static_cast<std::size_t>(rank - 1), -1), axis, rank - axis - 2);
+}
 
 std::vector<ValueId> reshape_keeping(FunctionCall& call, ValueId x, const Sizes& to) {
   const Sizes kept = call.attrs.list("kept");

@@ -10,6 +10,12 @@ namespace convoy {
 // 0, 1, ... as many as `like` is long along the axis.
 ValueId counted_along(FunctionCall& call, ValueId like, Size axis);
 
+// How many cells `like` has along the axis, as one number.
+ValueId length_along(FunctionCall& call, ValueId like, Size axis);
+
+// An axis of x and the next one as one, whatever the sizes of all.
+ValueId merged_axes(FunctionCall& call, ValueId x, Size axis);
+
 // The readers' own words to it, which no file may say.
 inline constexpr std::array<std::string_view, 2> words_of_free_reshape{"kept", "from"};
 

@@ -170,10 +170,41 @@ class CausalInOneCall(nn.Module):
         return self.last(seen), F.scaled_dot_product_attention(x, y, y, is_causal=True)
 
 
+class ByCounts(nn.Module):
+    """Arithmetic with how many there are, and with what grows with it."""
+
+    def forward(self, x):
+        n, t, _ = x.shape
+        places = torch.arange(t)
+        late = x.masked_fill(places[None, :, None] >= t - 1, -1.0)
+        return late * t, x / (t + 2), x.std(1), x.var((0, 1), unbiased=False), x[:, t - 1], x[torch.arange(n), t - 1], 2 * t - x
+
+
+class Deviations(nn.Module):
+    def forward(self, x):
+        return torch.cat([x.mean(2), x.std(2)], 1), x.var((0, 2), keepdim=True), torch.std(x, dim=-1, correction=2)
+
+
+class Grids(nn.Module):
+    """The places of every cell, as detectors want them."""
+
+    def forward(self, x):
+        h, w = x.shape[2:]
+        y, across = torch.meshgrid(torch.arange(h), torch.arange(w), indexing="ij")
+        turned, _ = torch.meshgrid(torch.arange(w), torch.arange(h), indexing="xy")
+        return x + torch.stack([across, y], 0).float() - turned
+
+
+class Repeated(nn.Module):
+    def forward(self, x):
+        return x.repeat_interleave(2, dim=1), x.repeat_interleave(3, 0)
+
+
 # The shapes of the inputs; "?" is free, and whole numbers are said.
 CASES = {
     "InitialStates": ["?,7,5"], "MadeElsewhere": ["?,?,5"], "OfAnothersType": ["?,3,4"], "Written": ["?,3"], "Tokens": ["?,?:int64"],
     "Sines": ["?,?:int64"], "Causal": ["?,?:int64"], "MaskedByTriangle": ["?,?,6"], "Lengths": ["x=?,?,4", "lengths=?:int64"],
     "Crossed": ["1,3,?,?"], "Nearest": ["?,3,?,?"], "OneCell": ["?,3,?,?"], "AlongOneAxis": ["x=1,4,?", "y=1,4,?"], "Powers": ["?,?"],
     "CausalInOneCall": ["x=?,?,8", "y=?,?,8"],
+    "ByCounts": ["?,?,3"], "Deviations": ["?,4,?"], "Grids": ["1,2,?,?"], "Repeated": ["?,?,3"],
 }  # fmt: skip

@@ -138,8 +138,9 @@ Results meshgrid(FunctionCall& call) {
     if (!others.empty()) x = call.add(Unsqueeze{others}, {x});
     for (std::size_t k = 0; k < given.size() && !call.failed(); ++k)
       if (k != i && call.rank(given[k]) == 1) {
-        const Size n = known_size(call, given[k], 0);
-        if (n != 1) x = call.add(Tile{place(k), n}, {x});
+        const Dim n = call.dim(given[k], 0);
+        if (!n.known()) x = call.add(ExpandLike{place(k), 0}, {x, given[k]});
+        else if (n != Dim(1)) x = call.add(Tile{place(k), *n}, {x});
       }
     grids.push_back(x);
   }

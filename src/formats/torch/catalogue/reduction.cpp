@@ -1,5 +1,6 @@
 // Axes folded into one number each, extremes with their places, what is sorted, and running sums: how PyTorch's are
 // read, and how ours are written.
+#include "formats/free_reshape.h"
 #include "formats/torch/catalogue/arguments.h"
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
@@ -65,7 +66,7 @@ Results total(FunctionCall& call) {
   return {call.add(Reduce{reduction, over, truth_or_default(call, "keepdim")}, {added_up(call, x)})};
 }
 
-// The mean of the squares of what the mean leaves, divided by n - correction instead of n.
+// The mean of the squares of what the mean leaves, divided by n - correction, or 0, instead of n.
 ValueId variance_of(FunctionCall& call, ValueId x) {
   const Sizes over = reduced_axes(call, x);
   const bool keeps = call.attrs.truth("keepdim", false);
@@ -76,12 +77,21 @@ ValueId variance_of(FunctionCall& call, ValueId x) {
   ValueId y = call.add(Reduce{Reduction::Mean, over, keeps}, {call.add(Unary{Function::Square}, {centred})});
   if (correction == 0) return y;
   double count = 1;
+  ValueId free{};  // how many cells the free axes have
   for (const Size axis : over) {
     const Dim size = call.dim(x, axis);
-    if (!size.known()) call.refuse(Fault::Unsupported, "an unbiased variance over a size that is free");
-    count *= size.known() ? static_cast<double>(*size) : 1;
+    if (size.known()) {
+      count *= static_cast<double>(*size);
+      continue;
+    }
+    const ValueId length = call.add(Cast{call.type(y).dtype}, {length_along(call, x, axis)});
+    free = free ? call.add(Binary{BinaryFunction::Multiply}, {free, length}) : length;
   }
-  return call.add(Affine{count / (count - correction), 0}, {y});
+  if (!free) return call.add(Affine{count / std::max(count - correction, 0.0), 0}, {y});
+  const ValueId cells = call.add(Affine{count, 0}, {free});
+  const ValueId left = call.add(Relu{}, {call.add(Affine{1, -correction}, {cells})});
+  const ValueId share = call.add(Binary{BinaryFunction::Divide}, {cells, left});
+  return call.add(Binary{BinaryFunction::Multiply}, {y, share});
 }
 Results variance(FunctionCall& call) { return {variance_of(call, call.tensor("input"))}; }
 Results deviation(FunctionCall& call) {

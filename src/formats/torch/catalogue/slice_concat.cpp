@@ -197,11 +197,9 @@ Results repeat(FunctionCall& call) {
   return {x};
 }
 
-// Each of a free number of cells `times` in a row.
-ValueId repeated_from_the_front(FunctionCall& call, ValueId x, Size times) {
-  Sizes to{-1};
-  for (Size i = 1; i < call.rank(x); ++i) to.push_back(known_size(call, x, i));
-  return call.add(Reshape{to}, {call.add(Tile{1, times}, {call.add(Unsqueeze{{1}}, {x})})});
+// Each of a free number of cells `times` in a row: a new axis behind theirs, and both as one.
+ValueId repeated_of_free(FunctionCall& call, ValueId x, Size axis, Size times) {
+  return merged_axes(call, call.add(Tile{axis + 1, times}, {call.add(Unsqueeze{{axis + 1}}, {x})}), axis);
 }
 
 // Each cell `repeats` times in a row.
@@ -209,7 +207,7 @@ Results repeat_interleaved(FunctionCall& call) {
   ValueId x = call.tensor("input");
   if (!call.attrs.has("dim")) x = call.add(Reshape{{-1}}, {x});
   const Size at = asked_axis(call, x), times = call.attrs.integer("repeats");
-  if (at == 0 && !call.dim(x, at).known() && times > 0) return {repeated_from_the_front(call, x, times)};
+  if (!call.failed() && !call.dim(x, at).known() && times > 0) return {repeated_of_free(call, x, at, times)};
   const Size size = known_size(call, x, at);
   constexpr Size most = Size{1} << 24;
   if (times < 0 || checked_multiply(size, times).value_or(most + 1) > most)

@@ -88,7 +88,16 @@ class Arguments {
     }
     if (key == "as_sym_int") {
       const SymbolicSize size = resolved(*value);
-      return counts_along(name, size) ? Status() : put(name, size);
+      if (counts_along(name, size)) return {};
+      if (const auto free = name == "other" && !size.known ? symbols_.steady(size.expression) : std::nullopt) {
+        found_.free_numbers[name] = *free;
+        return {};
+      }
+      if (const auto back = counted_from_end(name, size)) {
+        found_.plain[name] = *back;
+        return {};
+      }
+      return put(name, size);
     }
     if (key == "as_sym_ints") return sizes(name, *value);
     if (key == "as_int" || key == "as_ints" || key == "as_float" || key == "as_floats" || key == "as_bool" ||
@@ -149,17 +158,34 @@ class Arguments {
     const bool slices = target_ == "torch.ops.aten.slice.Tensor";
     if (name != "end" || size.known || (!slices && !target_.starts_with("torch.ops.aten.arange."))) return false;
     if (slices && input_) {
-      const auto sizes = sizes_of_input();
-      const auto said = found_.plain.find("dim");
-      const Size dim = said != found_.plain.end() && said->is_number_integer() ? said->get<Size>() : 0;
-      const Size axis = dim < 0 ? dim + std::ssize(sizes) : dim;
-      if (axis >= 0 && axis < std::ssize(sizes) && sizes[static_cast<std::size_t>(axis)].same(size)) return true;
+      const auto length = asked_size();
+      if (length && length->same(size)) return true;
     }
     const Symbols::Owner* owner = symbols_.owner(size.expression);
     if (!owner) return false;
     found_.tensors["like.0"] = owner->value;
     found_.plain["from"] = Json::array({owner->axis});
     return true;
+  }
+
+  // A place so many cells before the end of the axis that is cut.
+  std::optional<Size> counted_from_end(const std::string& name, const SymbolicSize& size) const {
+    const bool cuts = target_ == "torch.ops.aten.slice.Tensor" || target_ == "torch.ops.aten.select.int";
+    if (!cuts || size.known || !input_ || (name != "index" && name != "start" && name != "end")) return std::nullopt;
+    const auto length = asked_size();
+    const auto at = symbols_.steady(size.expression), end = length ? symbols_.steady(length->expression) : std::nullopt;
+    if (!at || !end || at->like != end->like || at->axis != end->axis || at->scale != end->scale) return std::nullopt;
+    return at->offset < end->offset ? std::optional(at->offset - end->offset) : std::nullopt;
+  }
+
+  // Of the input, along the axis that argument 'dim' names.
+  std::optional<SymbolicSize> asked_size() const {
+    const auto sizes = sizes_of_input();
+    const auto said = found_.plain.find("dim");
+    const Size dim = said != found_.plain.end() && said->is_number_integer() ? said->get<Size>() : 0;
+    const Size axis = dim < 0 ? dim + std::ssize(sizes) : dim;
+    if (axis < 0 || axis >= std::ssize(sizes)) return std::nullopt;
+    return sizes[static_cast<std::size_t>(axis)];
   }
 
   Status put(const std::string& name, const SymbolicSize& size) {
@@ -306,6 +332,25 @@ void Symbols::set(const std::string& expression, Size value) {
 SymbolicSize Symbols::worked_out(SymbolicSize size) const {
   if (!size.known && !numbers_.empty()) size.known = value_of(size.expression, numbers_);
   return size;
+}
+
+std::optional<FreeNumber> Symbols::steady(const std::string& expression) const {
+  constexpr Size first = 8, next = 9;
+  for (const auto& [own, owner] : owners_) {
+    const auto symbol = solved(own, first);
+    if (!symbol || symbol->second != first) continue;  // the size itself
+    const auto at = [&](Size n) {
+      KnownSymbols known = numbers_;
+      known[symbol->first] = n;
+      return value_of(expression, known);
+    };
+    const auto a = at(first), b = at(next);
+    if (!a || !b) continue;
+    const FreeNumber found{owner.value, owner.axis, *b - *a, *a - (*b - *a) * first};
+    const auto is_met = [&](Size n) { return at(n) == found.scale * n + found.offset; };
+    if (std::ranges::all_of(std::array<Size, 8>{1, 2, 3, 10, 11, 13, 100, 1023}, is_met)) return found;
+  }
+  return std::nullopt;
 }
 
 std::vector<SymbolicSize> Symbols::sizes_of(const Json* meta) {

@@ -23,6 +23,12 @@ struct SymbolicSize {
   bool same(const SymbolicSize& b) const { return known ? known == b.known : !b.known && expression == b.expression; }
 };
 
+// scale * n + offset, where `like` has n cells along the axis.
+struct FreeNumber {
+  ValueId like;
+  Size axis = 0, scale = 1, offset = 0;
+};
+
 class Symbols {
  public:
   void read(const Json& graph);
@@ -41,6 +47,8 @@ class Symbols {
     const auto found = owners_.find(expression);
     return found == owners_.end() ? nullptr : &found->second;
   }
+  // What grows steadily with one free size. Nothing: what does otherwise.
+  std::optional<FreeNumber> steady(const std::string& expression) const;
   // The sizes of a tensor by its metadata.
   static std::vector<SymbolicSize> sizes_of(const Json* meta);
 
@@ -53,6 +61,7 @@ class Symbols {
 struct ExportedArguments {
   Json plain = Json::object();
   TensorArguments tensors;
+  std::map<std::string, FreeNumber> free_numbers;  // that tensors are computed with
   bool trains = false;  // BatchNorm or dropout would act
 };
 

@@ -1,6 +1,7 @@
 // The graph of an exported program: signature, nodes, module stack. Source: torch/_export/serde/schema.py.
 #include "formats/torch/exported/reader.h"
 
+#include "formats/free_reshape.h"
 #include "formats/recorded_type.h"
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
@@ -283,6 +284,11 @@ class ExportedReader {
     auto arguments = call_arguments(node, tensors_, symbols_, values_);
     if (!arguments) return pass(arguments);
     if (arguments->trains) return fail(Fault::Unsupported, std::string(in_training));
+    for (const auto& [name, free] : arguments->free_numbers) {
+      const auto number = number_of(node, free);
+      if (!number) return std::unexpected(number.error());
+      arguments->tensors[name] = *number;
+    }
     const std::string overload = target.substr(is_quantized ? quantized.size() : aten.size()),
                       operation = overload.substr(0, overload.find('.'));
     if (operation.starts_with("as_strided"))
@@ -304,6 +310,19 @@ class ExportedReader {
     for (const std::string& name : names)
       if (auto s = check_recorded(name); !s) return s;
     return {};
+  }
+
+  Result<ValueId> number_of(const Json& node, const FreeNumber& free) {
+    const Json nothing = Json::object();
+    FunctionCall call(graph_, "size", nothing, {}, text_member(node, "name"));
+    const auto with = [&](BinaryFunction function, ValueId number, Size other) {
+      return call.add(Binary{function}, {number, call.make_constant("number", Tensor::of({}, Sizes{other}))});
+    };
+    ValueId number = length_along(call, free.like, free.axis);
+    if (free.scale != 1) number = with(BinaryFunction::Multiply, number, free.scale);
+    if (free.offset != 0) number = with(BinaryFunction::Add, number, free.offset);
+    if (auto done = call.done(); !done) return pass(done);
+    return number;
   }
 
   // Where the first cell that as_strided() looks at lies behind the first one of its tensor, whose memory is row-major.

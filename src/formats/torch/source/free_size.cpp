@@ -66,6 +66,20 @@ const std::vector<Size>& tried_sizes() {
 
 Made FreeSize::number(Interpreter& in, Size n) const { return at ? at(in, n) : Made(Value::of(n)); }
 
+std::optional<FreeSize::Steady> FreeSize::steady(Interpreter& in) const {
+  if (is_size()) return Steady{};
+  std::optional<Steady> found;
+  std::optional<Size> first;
+  for (const Size n : tried_sizes()) {
+    const auto one = number(in, n);
+    if (!one || !one->is_whole()) return std::nullopt;
+    if (!first) first = one->whole();
+    else if (!found) found = Steady{one->whole() - *first, 2 * *first - one->whole()};  // of sizes 1 and 2
+    else if (one->whole() != found->scale * n + found->offset) return std::nullopt;
+  }
+  return found;
+}
+
 Result<std::optional<Value>> FreeSize::attribute(Interpreter& in, const std::string& name) {
   // What the builtins ask of values that are no numbers of their own.
   const Value self = Value::of(this);

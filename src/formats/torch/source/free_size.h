@@ -5,10 +5,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace convoy::torch {
+
+class Tracer;
 
 // A size that is free. It may be handed on; what is computed of one free size is itself one, or a number where it is the
 // same at every size that is tried.
@@ -31,11 +34,21 @@ class FreeSize : public python::Object {
   bool is_size() const { return !at; }  // the size itself
   Result<python::Value> number(python::Interpreter& in, Size n) const;
 
+  // scale * n + offset, where that is what it is at every size that is tried.
+  struct Steady {
+    Size scale = 1, offset = 0;
+  };
+  std::optional<Steady> steady(python::Interpreter& in) const;
+
   const ValueId tensor;
   const Size axis;  // of the tensor; -1: worked out of several
   const std::string text;
   const At at;
 };
+
+// A size that is free, or what grows steadily with it, as a number that the model counts: ones along its axis, added up.
+// Fails (Usage): another function of it.
+Result<python::Value> number_of(Tracer& tracer, python::Interpreter& in, const FreeSize& free);
 
 // The sizes at which a computation is tried.
 const std::vector<Size>& tried_sizes();

@@ -40,7 +40,7 @@ class Indexing {
       if (!made) return made;
       now_ = *made;
     }
-    return lists_.empty() ? Made(now_) : picked();
+    return lists_.empty() ? Made(now_) : picked(lists_);
   }
 
  private:
@@ -52,7 +52,7 @@ class Indexing {
   // Where lists and numbers stand apart, PyTorch puts the axis of the lists in front of all others.
   static Status is_clear(const ValueList& parts) {
     if (std::ranges::none_of(parts, is_list)) return {};
-    const auto picks = [](const Value& part) { return is_list(part) || is_number(part); };
+    const auto picks = [](const Value& part) { return is_list(part) || is_number(part) || part.as<FreeSize>(); };
     const auto first = std::ranges::find_if(parts, picks);
     const auto behind = std::find_if_not(first, parts.end(), picks);
     if (std::any_of(behind, parts.end(), picks))
@@ -64,6 +64,10 @@ class Indexing {
     if (part.is_none()) return call("unsqueeze", {Value::of(axis_++)});
     if (is_number(part)) return call("select", {Value::of(axis_), part});
     if (const auto* cut = part.as<python::Cut>()) return slice(*cut, axis_++);
+    if (const auto* free = part.as<FreeSize>()) {
+      const auto place = number_of(tracer_, in_, *free);
+      return place ? picked({{axis_, *place}}) : place;
+    }
     if (!is_list(part)) return fail(Fault::Unsupported, "an index that is a " + python::type_name(part));
     Made numbers = part;
     if (part.as<Sequence>()) numbers = call_function_named(tracer_, in_, "tensor", Arguments{{part}, {}});
@@ -97,12 +101,14 @@ class Indexing {
     return tracer_.tensor(in_, (*made)[0], storage_);
   }
 
+  using Lists = std::vector<std::pair<Size, Value>>;
+
   // Cells by lists of places, along the axes that are left.
-  Made picked() {
+  Made picked(const Lists& lists) {
     const auto x = tracer_.value_of(*now_.as<SourceTensor>());
     if (!x) return std::unexpected(x.error());
     TensorArguments tensors{{"input", *x}};
-    for (const auto& [axis, list] : lists_) {
+    for (const auto& [axis, list] : lists) {
       const auto places = tracer_.value_of(*list.as<SourceTensor>());
       if (!places) return std::unexpected(places.error());
       tensors["indices." + std::to_string(axis)] = *places;
@@ -117,7 +123,7 @@ class Indexing {
   const int storage_;
   Value now_;
   std::int64_t axis_ = 0;
-  std::vector<std::pair<Size, Value>> lists_;
+  Lists lists_;
 };
 
 }  // namespace

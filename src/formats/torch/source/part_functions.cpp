@@ -1,5 +1,6 @@
 // Functions that take a tensor apart along an axis, or lay several out along axes of their own.
 #include "formats/torch/catalogue/aten.h"
+#include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/source/functions.h"
 
 #include <nlohmann/json.hpp>
@@ -191,40 +192,26 @@ Made nonzero(Tracer& tracer, Interpreter& in, const std::string& name, Arguments
   return tracer.constant(in, Tensor::of({count, static_cast<Size>(places.size())}, std::move(rows)));
 }
 
-// Each list along its own axis, repeated along those of the others.
+// Each list along its own axis, repeated along those of the others; they are given one by one, or as a list.
 Made meshgrid(Tracer& tracer, Interpreter& in, const std::string& name, Arguments given) {
   const auto said = given.take("indexing");
   const auto* word = said ? said->as<python::Text>() : nullptr;
-  const bool turned = word && word->text == "xy";
   ValueList lists = given.placed;
   if (lists.size() == 1 && lists[0].as<Sequence>()) lists = lists[0].as<Sequence>()->items;
-  if (turned && lists.size() > 1) std::swap(lists[0], lists[1]);
-  Sizes sizes;
+  TensorArguments tensors;
   for (const Value& one : lists) {
     auto* tensor = one.as<SourceTensor>();
     if (!tensor) return fail(Fault::Format, name + "() of a " + python::type_name(one));
-    const auto shape = tracer.shape_of(*tensor);
-    if (!shape) return std::unexpected(shape.error());
-    if (shape->size() > 1 || (shape->size() == 1 && !shape->front().known()))
-      return fail(Fault::Unsupported, name + "() of " + text_of(*shape));
-    sizes.push_back(shape->empty() ? 1 : *shape->front());
+    const auto value = tracer.value_of(*tensor);
+    if (!value) return std::unexpected(value.error());
+    tensors["tensors." + std::to_string(tensors.size())] = *value;
   }
-  const auto list_of = [&](const Sizes& all) {
-    ValueList values;
-    for (const Size n : all) values.push_back(Value::of(n));
-    return in.list(std::move(values));
-  };
-  ValueList grids;
-  for (std::size_t i = 0; i < lists.size(); ++i) {
-    Sizes own(lists.size(), 1);
-    own[i] = sizes[i];
-    auto grid = call_function_named(tracer, in, "reshape", Arguments{{lists[i], list_of(own)}, {}});
-    if (grid) grid = call_function_named(tracer, in, "expand", Arguments{{*grid, list_of(sizes)}, {}});
-    if (!grid) return grid;
-    grids.push_back(*grid);
-  }
-  if (turned && grids.size() > 1) std::swap(grids[0], grids[1]);
-  return in.tuple(std::move(grids));
+  const auto grids = tracer.call(in, *catalogued_aten("meshgrid", "indexing"),
+                                 Json{{"indexing", word ? word->text : "ij"}}, std::move(tensors));
+  if (!grids) return std::unexpected(grids.error());
+  ValueList all;
+  for (const ValueId grid : *grids) all.push_back(tracer.tensor(in, grid));
+  return in.tuple(std::move(all));
 }
 
 }  // namespace convoy::torch

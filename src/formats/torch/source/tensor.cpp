@@ -175,16 +175,21 @@ Tensor number_beside(DType dtype, const Value& number) {
 
 }  // namespace
 
-namespace {
-
-// A size that is free, as a number that the model counts: ones along its axis, added up.
-Made number_of(Tracer& tracer, Interpreter& in, const Value& free) {
+Made number_of(Tracer& tracer, Interpreter& in, const FreeSize& free) {
+  const auto steady = free.axis >= 0 ? free.steady(in) : std::nullopt;
+  if (!steady)
+    return fail(Fault::Usage,
+                "computes with " + free.text + ", which is free; give the sizes of the input with --shape");
   const Value one = tracer.constant(in, Tensor::of(Sizes{1}, std::vector<std::int64_t>{1}));
-  const auto ones = call_function_named(tracer, in, "expand", Arguments{{one, in.list({free})}, {}});
-  return ones ? call_function_named(tracer, in, "sum", Arguments{{*ones}, {}}) : ones;
+  const Value size = Value::of(in.make<FreeSize>(free.tensor, free.axis, free.text));
+  auto number = call_function_named(tracer, in, "expand", Arguments{{one, in.list({size})}, {}});
+  if (number) number = call_function_named(tracer, in, "sum", Arguments{{*number}, {}});
+  if (number && steady->scale != 1)
+    number = call_function_named(tracer, in, "mul", Arguments{{*number, Value::of(steady->scale)}, {}});
+  if (number && steady->offset != 0)
+    number = call_function_named(tracer, in, "add", Arguments{{*number, Value::of(steady->offset)}, {}});
+  return number;
 }
-
-}  // namespace
 
 Result<std::optional<Value>> SourceTensor::binary(Interpreter& in, std::string_view symbol, Value other,
                                                   bool reversed) {
@@ -211,17 +216,13 @@ Result<std::optional<Value>> SourceTensor::binary(Interpreter& in, std::string_v
                                         Operator{"==", "eq", "eq"},
                                         Operator{"!=", "ne", "ne"}};
   const auto found = std::ranges::find(operators, symbol, &Operator::symbol);
-  if (const auto* free = other.as<FreeSize>(); free && free->is_size() && found != operators.end()) {
-    auto number = number_of(tracer, in, other);
+  if (found == operators.end()) return std::nullopt;
+  if (const auto* free = other.as<FreeSize>()) {
+    auto number = number_of(tracer, in, *free);
     if (!number) return pass(number);
     other = *number;
   }
-  if (found == operators.end() || (!other.is_number() && !other.as<SourceTensor>())) {
-    if (other.as<FreeSize>())
-      return fail(Fault::Usage, "computes with " + other.as<FreeSize>()->text +
-                                    ", which is free; give the sizes of the input with --shape");
-    return std::nullopt;
-  }
+  if (!other.is_number() && !other.as<SourceTensor>()) return std::nullopt;
   if (other.is_truth()) other = Value::of(other.whole());
   if (symbol == "<<" || symbol == ">>")  // only whole numbers have bits: so does an input that says no type
     if (const auto own = tracer.value_of(*this, {}, DType::I64); !own) return std::unexpected(own.error());
