@@ -98,6 +98,7 @@ def small_nets():
     depthwise, thin, up, wide = w(3, 2, 3, 1), w(1, 1, 3, 3), w(2, 2, 4, 3), w(5)
     return {
         "pad": lambda x: tf.pad(x, [[0, 0], [1, 2], [0, 1], [0, 1]]),
+        "parted": lambda x: tf.space_to_batch(x, [2, 3], [[0, 1], [1, 2]]),
         "gather": lambda x: tf.gather(x, [2, 0, 0, 1], axis=3),
         "silu": lambda x: x * tf.sigmoid(x),
         "upward": lambda x: tf.nn.relu(tf.nn.conv2d_transpose(x, up, [1, 14, 18, 4], 2, "SAME")),
@@ -125,7 +126,7 @@ def small_model(name, kind, draw, middle=0):
 
 
 @pytest.mark.parametrize("kind", ["int8", "uint8", None])
-@pytest.mark.parametrize("name", ["pad", "gather", "silu", "upward", "squared", "padded", "norm", "gelu", "selu", "mish", "length"])
+@pytest.mark.parametrize("name", ["pad", "parted", "gather", "silu", "upward", "squared", "padded", "norm", "gelu", "selu", "mish", "length"])
 def test_a_small_quantised_file_is_written_as_it_was(name, kind, tmp_path):
     draw = np.random.default_rng(6)
     source, port = tmp_path / "source.tflite", tmp_path / "port.tflite"

@@ -443,6 +443,32 @@ def test_bytes_are_moved_whatever_they_stand_for(op, dtype, tmp_path):
     compared(tmp_path / "m.tflite", op, dict(options), [*rest, x] if op == "SPLIT" else [x, *rest], y, [whole(draw, dtype, x.shape)], op != "TILE" and op != "REVERSE_V2")
 
 
+def filled_cases(dtype: str) -> dict:
+    """Operators whose results have cells that no input fills, or that cut such cells off."""
+    like = lambda *shape, numbers=None: Tensor(dtype, shape, 0.01, 0 if dtype == "int16" else 3, numbers=numbers)
+    sides = whole_constant((0, 0), (1, 2), (0, 3), (0, 0))
+    return {
+        "PAD": ({"kind": "PadOptions"}, [like(2, 4, 5, 3), sides], [like(2, 7, 8, 3)]),
+        "PADV2": ({"kind": "PadV2Options"}, [like(2, 4, 5, 3), sides, like(numbers=np.array(17))], [like(2, 7, 8, 3)]),
+        "MIRROR_PAD": ({"kind": "MirrorPadOptions", "mode": 0}, [like(2, 4, 5, 3), sides], [like(2, 7, 8, 3)]),
+        "SPACE_TO_BATCH_ND": ({"kind": "SpaceToBatchNDOptions"}, [like(2, 4, 5, 3), whole_constant(2, 3), whole_constant((1, 1), (2, 2))], [like(12, 3, 3, 3)]),
+        "BATCH_TO_SPACE_ND": ({"kind": "BatchToSpaceNDOptions"}, [like(12, 3, 3, 3), whole_constant(2, 3), whole_constant((1, 1), (2, 2))], [like(2, 4, 5, 3)]),
+        "MATRIX_DIAG": ({"kind": "MatrixDiagOptions"}, [like(2, 4)], [like(2, 4, 4)]),
+        "MATRIX_SET_DIAG": ({"kind": "MatrixSetDiagOptions"}, [like(2, 4, 4), like(2, 4)], [like(2, 4, 4)]),
+        "REVERSE_SEQUENCE": ({"kind": "ReverseSequenceOptions", "seqDim": 1, "batchDim": 0}, [like(2, 4, 3), whole_constant(2, 3)], [like(2, 4, 3)]),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("op", filled_cases("int8"))
+@pytest.mark.parametrize("dtype", RANGES)
+def test_what_is_filled_in_stands_for_what_the_kernels_mean(op, dtype, tmp_path):
+    """A pad's zero is the zero point."""
+    draw = np.random.default_rng(list(dtype.encode()))
+    options, inputs, outputs = filled_cases(dtype)[op]
+    numbers = [whole(draw, t.dtype, t.shape) for t in inputs if t.numbers is None]
+    compared(tmp_path / "m.tflite", op, options, inputs, outputs, numbers)
+
+
 def test_a_choice_of_bytes_knows_no_scales_either(tmp_path):
     draw = np.random.default_rng(3)
     a, b, y = (Tensor("int16", (4, 5), scale) for scale in (0.01, 0.02, 0.03))

@@ -196,6 +196,8 @@ TEST(Quantized, NumbersGoIntoOtherStepsAndBack) {
 TEST(Quantized, APadIsZeroInRealNumbers) {
   const Steps steps{0.05F, 3};
   EXPECT_EQ(answer(Pad{{1}, {2}, PadMode::Constant, 0}, steps, bytes({2}, {-5, 9}), steps), (Numbers{3, -5, 9, 3, 3}));
+  EXPECT_EQ(answer(SpaceToBatch{{1}, {2}, {1}, {2}}, steps, bytes({1, 3, 1}, {-5, 9, 7}), steps),
+            (Numbers{3, 9, 3, -5, 7, 3}));
 }
 
 TEST(Quantized, WhatHasNoKernelIsRefusedByName) {

@@ -62,12 +62,13 @@ std::vector<Size> spread_cells(const Sizes& of, const Sizes& shape) {
 
 namespace {
 
-// Of one type, and taken as they are stored, whatever they stand for: what only moves numbers does not look at them.
+// Of one type, and taken as they are stored, whatever they stand for: what only moves numbers does not look at them. What puts
+// zeros of its own beside them does: a zero is held as the zero point.
 bool moves_bytes(const Op& op, const QuantizedCall& call) {
   const Quantization* out = call.out.empty() ? nullptr : call.out[0];
   const auto holds = [](const Held& held) { return held.tensor && held.quantization; };
   const bool is_choice = std::holds_alternative<Where>(op);
-  return out && traits_of(op).moves_numbers() && !std::holds_alternative<Pad>(op) &&
+  return out && traits_of(op).moves_numbers() && traits_of(op).contents != Contents::Filled &&
          (is_choice || std::ranges::count_if(call.in, holds) == 1) &&
          std::ranges::all_of(call.in, [&](const Held& held) {
            return !holds(held) || (held.quantization->dtype == out->dtype && !held.quantization->per_axis());
