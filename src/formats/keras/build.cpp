@@ -35,6 +35,18 @@ std::optional<std::string> left_to_training(const Layer& layer) {
   return std::nullopt;
 }
 
+// The layer's result, not a step in front of it, has the layer's name: "add", or "add.1" where it is called once more.
+void name_result(Graph& graph, std::size_t first, const Values& made, const std::string& name) {
+  const auto is_named = [&](const Value& value) {
+    const std::string_view behind =
+        value.name.starts_with(name) ? std::string_view(value.name).substr(name.size()) : "no";
+    return behind.empty() || (behind[0] == '.' && behind.find_first_not_of("0123456789", 1) == behind.npos);
+  };
+  if (made.empty() || !made[0] || made[0].slot() < first || !is_named(graph[made[0]])) return;
+  const auto own = graph.values.begin() + static_cast<std::ptrdiff_t>(first);
+  std::swap(std::find_if(own, graph.values.end(), is_named)->name, graph[made[0]].name);
+}
+
 Result<Values> call_layer(Builder& builder, const Layer& layer, const LayerCall* call, Values inputs,
                           const std::vector<Scope>& scopes, const std::string& prefix, const Location& location,
                           std::shared_ptr<Variables> shared) {
@@ -50,8 +62,10 @@ Result<Values> call_layer(Builder& builder, const Layer& layer, const LayerCall*
   Call one(builder, layer, call, inputs, scopes, prefix, location, std::move(shared));
   if (mask.given()) one.understands("mask", 1);
   Values made;
+  const std::size_t first = builder.graph.values.size();
   if (!one.failed())
     made = one.in_policy(read_catalogued({one, *row, operation ? Use::Kind::Operation : Use::Kind::Layer}));
+  name_result(builder.graph, first, made, prefix + layer.name);
   if (auto ok = follow_masks(one, inputs, made); !ok) return pass(ok);
   if (auto ok = one.done(); !ok) return pass(ok);
   if (auto what = operation ? std::nullopt : left_to_training(layer))

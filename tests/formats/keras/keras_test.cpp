@@ -57,6 +57,20 @@ TEST(Keras, AResidualOfItsApplicationsIsScaled) {
   EXPECT_EQ(only<Binary>(graph).function, BinaryFunction::Add);
 }
 
+TEST(Keras, ALayerNamesItsResultAndNotAStepInFrontOfIt) {
+  const Graph graph = structure(
+      R"({"keras_version": "3.15.1", "class_name": "Functional", "config": {"name": "net", "layers": [
+    {"class_name": "InputLayer", "name": "x", "config": {"name": "x", "batch_shape": [null, 5], "dtype": "uint8"},
+     "inbound_nodes": []},
+    {"module": "keras.src.ops.numpy", "class_name": "Greater", "name": "larger", "config": {"name": "larger"},
+     "inbound_nodes": [{"args": [{"class_name": "__keras_tensor__", "config": {"shape": [null, 5],
+      "keras_history": ["x", 0, 0]}}, 200], "kwargs": {}}]}],
+    "input_layers": [["x", 0, 0]], "output_layers": [["larger", 0, 0]]}})");
+  ASSERT_EQ(graph.outputs.size(), 1U);
+  EXPECT_EQ(graph[graph.outputs[0]].name, "larger");
+  EXPECT_EQ(only<Cast>(graph).to, DType::I32);
+}
+
 TEST(Keras, AClassOfANotebookIsNotTheStockOneOfItsName) {
   const auto dense = [](const std::string& written_as) {
     return failure(chain(R"({"class_name": "Dense", )" + written_as + R"("config": {"name": "d", "units": 2}})"));
