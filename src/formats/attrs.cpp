@@ -100,6 +100,7 @@ Size Attrs::integer_of(const Json* value, std::string_view key, std::optional<Si
 double Attrs::number_of(const Json* value, std::string_view key, std::optional<double> otherwise) {
   if (!value) return absent(key, otherwise, 0.0);
   if (value->is_number()) return value->get<double>();
+  if (value->is_boolean()) return *value == true ? 1 : 0;  // as Python counts
   return wrong(key, "a number", otherwise.value_or(0));
 }
 

@@ -2,6 +2,7 @@
 
 #include "containers/python/syntax.h"
 #include "formats/source.h"
+#include "ops/expect.h"
 #include "run/run.h"
 
 #include <algorithm>
@@ -91,6 +92,12 @@ Result<std::vector<std::string>> show_written_text(const PortReport& report, con
                 "an answer holds infinity or what is no number, which the target's layers hand on otherwise than the "
                 "source's; look for such numbers among the weights");
   if (!same) return fail(Fault::Internal, "the Python text, read back, does not give the answer of the source");
+  for (std::size_t i = 0; i < data.outputs.size(); ++i) {
+    const DType is = (*read)[read->outputs[i]].type.dtype, was = report.target[report.target.outputs[i]].type.dtype;
+    if (is != was && !(is_floating(is) && is_floating(was)))
+      return fail(Fault::Internal, "output '" + report.target.output_names[i] + "' of the Python text, read back, is " +
+                                       std::string(name_of(is)) + ", and has to be " + std::string(name_of(was)));
+  }
   return std::vector<std::string>{"the weights and the Python text were read back from what was written, and give",
                                   "the answer of the source; the text checks itself against it, too"};
 }

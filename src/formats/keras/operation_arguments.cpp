@@ -52,10 +52,12 @@ bool is_said_none(Call& call, std::string_view name, std::size_t place) {
 
 namespace {
 
-// An array of whole numbers or truths says its type, which counts unless it meets fractions alone: these make fractions of it.
+// An array of whole numbers or truths says its type, and so does True; it counts unless it meets fractions alone: these make
+// fractions of it.
 std::optional<DType> whole_type_of(Call& call, const Json& value) {
-  if (!value.is_object() || !value["config"].contains("dtype")) return std::nullopt;
-  const auto dtype = input_dtype(policy_word(value["config"]["dtype"]));
+  const bool says = value.is_object() && value["config"].contains("dtype");
+  if (!says && !value.is_boolean()) return std::nullopt;
+  const auto dtype = says ? input_dtype(policy_word(value["config"]["dtype"])) : DType::Bool;
   const auto is_real = [&](ValueId v) { return is_floating(call.type(v).dtype); };
   if (!dtype || is_floating(*dtype) || (!call.inputs.empty() && std::ranges::all_of(call.inputs, is_real)))
     return std::nullopt;

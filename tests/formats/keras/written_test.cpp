@@ -235,6 +235,21 @@ TEST(KerasWritten, AFactorThatIsTrainedIsAWeight) {
   }
 }
 
+TEST(KerasWritten, TruthsAreChosenAsTruths) {
+  Graph graph;
+  const ValueId x = graph.input("x", {DType::Bool, {2}});
+  const auto truth = [&](bool is) {
+    return graph.constant("truth", *Tensor::owning(DType::Bool, {}, {static_cast<std::byte>(is)}));
+  };
+  const ValueId y = add(graph, Where{}, {x, truth(true), truth(false)}, "where");
+  const Document document = written(finished(std::move(graph), {y}));
+  ASSERT_EQ(document.layers.back().calls.size(), 1U);
+  const auto& args = document.layers.back().calls[0].args;
+  ASSERT_EQ(args.size(), 3U);
+  EXPECT_EQ(std::get<Json>(args[1]), Json(true));
+  EXPECT_EQ(std::get<Json>(args[2]), Json(false));
+}
+
 TEST(KerasWritten, NumbersThatAreNoneAreSaidAsPythonSaysThem) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   EXPECT_EQ(python_json({{"a", -infinity}, {"b", {infinity, 0.5}}}), R"({"a": -Infinity, "b": [Infinity, 0.5]})");

@@ -388,13 +388,13 @@ Status write_where(const Where&, Sink& sink) {
   sink.operand(config, 0, 0, "condition");
   sink.operand(config, 1, 1, "x1");
   sink.operand(config, 2, 2, "x2");
-  // Two numbers of Python's are of int32 and float32.
+  // Two numbers of Python's are of int32 and float32; those of other types stand in arrays, which say theirs.
   const DType result = sink.result_type().dtype;
   const bool is_usual = result == DType::F32 || result == DType::I32 || result == DType::Bool;
   for (const std::size_t place : {std::size_t{1}, std::size_t{2}}) {
     const bool meets_it = !sink.constant(3 - place) && sink.type(3 - place).dtype == result;
     if (const Tensor* known = sink.constant(place); known && known->dtype() == result && !is_usual && !meets_it)
-      config.args[place] = *known;
+      config.args[place] = known->rank() == 0 && sink.result_type().rank() > 0 ? known->reshaped({1}) : *known;
   }
   return sink.last(std::move(config));
 }

@@ -185,6 +185,8 @@ LayerConfig grow(const Pad& pad, const Sink& sink, const char* mode) {
   for (std::size_t i = 0; i < before.size(); ++i) width.push_back(Json::array({before[i], after[i]}));
   config.arguments["pad_width"] = std::move(width);
   if (pad.mode != PadMode::Constant) config.arguments["mode"] = mode;
+  else if (pad.value != 0 && sink.type().dtype == DType::Bool)
+    config.kwargs.emplace_back("constant_values", Json(true));
   else if (pad.value != 0 && is_floating(sink.type().dtype))
     config.kwargs.emplace_back("constant_values", Json(shortest(static_cast<float>(pad.value))));
   else if (pad.value != 0) config.kwargs.emplace_back("constant_values", Json(static_cast<std::int64_t>(pad.value)));

@@ -110,6 +110,7 @@ Argument Sink::argument(std::size_t i) const {
   if (!known) return given_.at(node().inputs[i]);
   if (known->rank() > 0) return *known;
   if (known->dtype() == DType::F32) return Json(shortest(known->floats()[0]));
+  if (known->dtype() == DType::Bool) return Json(known->integers()[0] != 0);
   if (known->dtype() >= DType::I8) return Json(known->integers()[0]);
   return Json(known->doubles()[0]);
 }
