@@ -48,3 +48,43 @@ def test_what_has_none_has_no_use_for_one(tmp_path):
     graph = make.make_graph([make.make_node("Relu", ["x"], ["y"])], "g", infos[:1], infos[1:])
     onnx.save(make.make_model(graph, opset_imports=[make.make_opsetid("", 18)], ir_version=10), tmp_path / "m.onnx")
     assert "leave out --signature" in convoy("summary", tmp_path / "m.onnx", "--signature", "foo", code=2).stderr
+
+
+def converted(path, function, *specs):
+    traced = tf.function(function, autograph=False).get_concrete_function(*specs)
+    path.write_bytes(tf.lite.TFLiteConverter.from_concrete_functions([traced], tf.Module()).convert())
+    return tf.lite.Interpreter(str(path)).get_signature_runner()
+
+
+def test_a_tensor_keeps_all_its_names(tmp_path):
+    import onnxruntime
+
+    def function(x):
+        y = x * 2
+        return {"y0": y, "y1": y, "y2": tf.nn.relu(y)}
+
+    x = np.arange(-3, 3).reshape(2, 3).astype("float32")
+    want = converted(tmp_path / "m.tflite", function, tf.TensorSpec([None, 3], tf.float32, name="x"))(x=x)
+    np.save(tmp_path / "x.npy", x)
+    convoy("run", tmp_path / "m.tflite", "--input", tmp_path / "x.npy", "-o", tmp_path / "y.npz")
+    convoy("port", tmp_path / "m.tflite", "-o", tmp_path / "m.onnx")
+    convoy("port", tmp_path / "m.tflite", "-o", tmp_path / "again.tflite")
+    session = onnxruntime.InferenceSession(str(tmp_path / "m.onnx"))
+    ported = dict(zip([y.name for y in session.get_outputs()], session.run(None, {"x": x}), strict=True))
+    for got in (np.load(tmp_path / "y.npz"), ported, tf.lite.Interpreter(str(tmp_path / "again.tflite")).get_signature_runner()(x=x)):
+        assert sorted(got) == sorted(want)
+        for name in want:
+            assert np.array_equal(got[name], want[name])
+
+
+def test_sizes_are_answered_in_the_type_of_the_file(tmp_path):
+    def function(x):
+        long = tf.shape(x, out_type=tf.int64)
+        return {"s": tf.shape(x), "r": tf.range(tf.shape(x)[1]), "n": tf.size(x), "l": long, "m": long[1] * 3, "k": tf.shape(x)[0] > 1}
+
+    x = np.zeros((2, 5, 4), "float32")
+    want = converted(tmp_path / "m.tflite", function, tf.TensorSpec([None, None, 4], tf.float32, name="x"))(x=x)
+    np.save(tmp_path / "x.npy", x)
+    convoy("run", tmp_path / "m.tflite", "--input", tmp_path / "x.npy", "-o", tmp_path / "y.npz")
+    got = np.load(tmp_path / "y.npz")
+    assert {name: (y.dtype, y.tolist()) for name, y in got.items()} == {name: (y.dtype, y.tolist()) for name, y in want.items()}

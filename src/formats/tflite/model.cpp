@@ -53,7 +53,7 @@ SubGraph subgraph_of(const FlatTable& t) {
 Signature signature_of(const FlatTable& t) {
   Signature signature{t.text(2), t.number<std::uint32_t>(4), {}, {}};
   for (const FlatTable& map : t.tables(0)) signature.inputs[map.number<std::uint32_t>(1)] = map.text(0);
-  for (const FlatTable& map : t.tables(1)) signature.outputs[map.number<std::uint32_t>(1)] = map.text(0);
+  for (const FlatTable& map : t.tables(1)) signature.outputs[map.number<std::uint32_t>(1)].push_back(map.text(0));
   return signature;
 }
 

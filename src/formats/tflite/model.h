@@ -55,7 +55,8 @@ struct SubGraph {
 struct Signature {
   std::string key;
   std::uint32_t subgraph = 0;
-  std::map<std::int64_t, std::string> inputs, outputs;  // names by tensor
+  std::map<std::int64_t, std::string> inputs;  // names by tensor
+  std::map<std::int64_t, std::vector<std::string>> outputs;  // one tensor may have several
 };
 
 // Where the numbers of a tensor lie: in the flatbuffer, or behind it.

@@ -135,6 +135,33 @@ Status ModelReader::add_operators(const std::vector<std::int32_t>& outputs) {
   return {};
 }
 
+// Of a tensor that the signature names several times, each name is an output, in the tensor's places among the outputs as long as
+// there are any, and behind them.
+Status ModelReader::add_outputs(std::vector<std::int32_t> wanted) {
+  std::map<std::int32_t, std::vector<std::string>> said;
+  if (signature_ && options_.outputs.empty())
+    for (const std::int32_t t : std::set<std::int32_t>(wanted.begin(), wanted.end())) {
+      const auto found = signature_->outputs.find(t);
+      if (found == signature_->outputs.end()) continue;
+      said[t] = found->second;
+      for (auto more = std::ssize(said[t]) - std::ranges::count(wanted, t); more > 0; --more) wanted.push_back(t);
+      std::ranges::reverse(said[t]);
+    }
+  FreshNames output_names;
+  for (const std::int32_t t : wanted) {
+    const auto value = within("output '" + name_of(t) + "'", value_of(t));
+    if (!value) return std::unexpected(value.error());
+    graph_.outputs.push_back(*value);
+    std::string name = name_of(t);
+    if (auto& names = said[t]; !names.empty()) {
+      if (!names.back().empty()) name = names.back();
+      if (names.size() > 1) names.pop_back();
+    }
+    graph_.output_names.push_back(output_names.take(name, ".", 1));
+  }
+  return {};
+}
+
 Result<Graph> ModelReader::read() {
   if (auto s = choose_subgraph(); !s) return pass(s);
   graph_.name = subgraph_->name;
@@ -148,17 +175,7 @@ Result<Graph> ModelReader::read() {
   if (auto s = begin_states(); !s) return pass(s);
   if (auto s = add_inputs(); !s) return pass(s);
   if (auto s = add_operators(*wanted); !s) return pass(s);
-  FreshNames output_names;
-  for (const std::int32_t t : *wanted) {
-    const auto value = within("output '" + name_of(t) + "'", value_of(t));
-    if (!value) return std::unexpected(value.error());
-    graph_.outputs.push_back(*value);
-    std::string name = name_of(t);
-    if (signature_ && options_.outputs.empty())
-      if (const auto said = signature_->outputs.find(t); said != signature_->outputs.end() && !said->second.empty())
-        name = said->second;
-    graph_.output_names.push_back(output_names.take(name, ".", 1));
-  }
+  if (auto s = add_outputs(*wanted); !s) return pass(s);
   if (auto s = add_states_to_outputs(); !s) return pass(s);
   name_values(graph_);
   prune(graph_);

@@ -1,6 +1,7 @@
 // The numbers that a file holds: weights, what is known of sizes, quantised numbers as the real ones that they stand for.
 #include "base/budget.h"
 #include "base/packed.h"
+#include "base/whole_tensor.h"
 #include "formats/tflite/reader.h"
 #include "formats/tflite/types.h"
 #include "ops/expect.h"
@@ -178,6 +179,14 @@ Result<const Tensor*> ModelReader::known_tensor(std::int32_t t) {
   known.tensor = std::move(*tensor);
   allowance_.add(known.tensor->count());
   return &*known.tensor;
+}
+
+void ModelReader::know(std::int32_t t, Tensor numbers) {
+  const auto recorded = dtype_of(subgraph_->tensors[static_cast<std::size_t>(t)].type);
+  const bool is_other = recorded && *recorded != numbers.dtype();
+  if (is_other && !is_floating(numbers.dtype()) && !is_floating(*recorded))
+    numbers = whole_tensor(*recorded, numbers.shape(), numbers.integers());
+  known_[static_cast<std::size_t>(t)].tensor = std::move(numbers);
 }
 
 const SizeNumbers* ModelReader::known_sizes(std::int32_t t) {

@@ -89,7 +89,7 @@ Status ModelReader::add_shape(const StoredOperator& op) {
     std::vector<std::int64_t> all;
     for (const SizeNumber& n : sizes.all) all.push_back(n.more);
     const auto count = static_cast<Size>(all.size());
-    made.tensor = Tensor::of({count}, std::move(all));
+    know(op.outputs[0], Tensor::of({count}, std::move(all)));
   }
   made.sizes = std::move(sizes);
   return {};
@@ -100,8 +100,7 @@ Status ModelReader::add_rank(const StoredOperator& op) {
     return fail(Fault::Format, "takes one tensor and gives one");
   const auto x = value_of(op.inputs[0]);
   if (!x) return std::unexpected(x.error());
-  known_[static_cast<std::size_t>(op.outputs[0])].tensor =
-      Tensor::of({}, std::vector<std::int64_t>{graph_[*x].type.rank()});
+  know(op.outputs[0], Tensor::of({}, std::vector<std::int64_t>{graph_[*x].type.rank()}));
   return {};
 }
 
@@ -141,7 +140,7 @@ Status ModelReader::add_common_shape(const StoredOperator& op) {
     std::vector<std::int64_t> all;
     for (const SizeNumber& n : made->all) all.push_back(n.more);
     const auto count = static_cast<Size>(all.size());
-    known.tensor = Tensor::of({count}, std::move(all));
+    know(op.outputs[0], Tensor::of({count}, std::move(all)));
   }
   known.sizes = std::move(*made);
   return {};
@@ -224,7 +223,7 @@ Result<bool> ModelReader::add_computed(const Operator& row, const StoredOperator
       std::vector<std::int64_t> all;
       for (const SizeNumber& n : made->all) all.push_back(n.more);
       const Sizes shape = made->is_scalar ? Sizes{} : Sizes{static_cast<Size>(all.size())};
-      known.tensor = Tensor::of(shape, std::move(all));
+      know(op.outputs[0], Tensor::of(shape, std::move(all)));
     }
     known.sizes = std::move(*made);
     return true;
@@ -258,10 +257,9 @@ Result<bool> ModelReader::add_computed(const Operator& row, const StoredOperator
   for (std::size_t i = 0; i < op.outputs.size(); ++i) {
     const Tensor& value = values->at((*outputs)[i]);
     const DType wanted = graph[(*outputs)[i]].type.dtype;
-    known_[static_cast<std::size_t>(op.outputs[i])].tensor = graph[(*outputs)[i]].quantization ? value
-                                                             : is_floating(wanted)
-                                                                 ? value.converted(wanted)
-                                                                 : Tensor::of(value.shape(), value.integers());
+    know(op.outputs[i], graph[(*outputs)[i]].quantization ? value
+                        : is_floating(wanted)             ? value.converted(wanted)
+                                                          : Tensor::of(value.shape(), value.integers()));
   }
   return true;
 }

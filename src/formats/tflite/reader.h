@@ -71,6 +71,7 @@ class ModelReader {
   // Fails: the model computes it.
   Result<bool> truth_of(const Known& known, std::string_view of) const;
   Status take_results(const StoredOperator& op, std::vector<Known> results);
+  Status add_outputs(std::vector<std::int32_t> wanted);
   Status add_states_to_outputs();
   Status add_row(const Operator& row, const StoredOperator& op, const std::string& layer);
   // Every input is known: so are the results. False: this operator does not say.
@@ -80,6 +81,8 @@ class ModelReader {
   Result<Json> options_of(const Operator& row, const StoredOperator& op) const;
   // The numbers of a tensor as the graph holds them. Nothing: the model computes them.
   Result<const Tensor*> known_tensor(std::int32_t tensor);
+  // What was computed beforehand; whole numbers in the type that the file tells of the tensor.
+  void know(std::int32_t tensor, Tensor numbers);
   const SizeNumbers* known_sizes(std::int32_t tensor);
   Result<ValueId> value_of(std::int32_t tensor);
   Status check_quantization(std::int32_t tensor) const;
