@@ -128,6 +128,18 @@ TEST(TfliteIntegers, WhatOnlyMovesNumbersMovesWholeOnesOnEitherSideOfARounding) 
   EXPECT_EQ(made.codes, (std::vector<int>{quantize, reshape, add, reshape, dequantize}));
 }
 
+TEST(TfliteIntegers, WhatIsRoundedTwiceIsATensorOfItsOwnWhereBothAreRead) {
+  for (const bool both : {false, true}) {
+    Model model;
+    const ValueId x = model.graph.input("x", {DType::F32, {Dim(4), Dim(2)}});
+    const ValueId once = model.stepped(x, 0.5, 3), twice = model.stepped(once, 0.5, 3);
+    const ValueId a = model.add(Reshape{{8}}, {both ? once : twice}, "a"), b = model.add(Reshape{{8}}, {twice}, "b");
+    const Written made = written(model, model.stepped(model.add(Binary{}, {a, b}, "sum"), 1, 3));
+    EXPECT_EQ(made.codes, both ? (std::vector<int>{quantize, quantize, reshape, reshape, add, dequantize})
+                               : (std::vector<int>{quantize, reshape, reshape, add, dequantize}));
+  }
+}
+
 TEST(TfliteIntegers, PartsWithOtherStepsAreRoundedThroughRealNumbers) {
   Model model;
   const ValueId x = model.graph.input("x", {DType::F32, {Dim(4), Dim(2)}});

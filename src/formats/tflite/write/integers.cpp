@@ -258,7 +258,10 @@ class IntegerKernels {
     if (found != whole_.end()) {
       const Place whole = found->second;
       if (*all_.steps(whole) == *all_.steps(y) && !all_.is_output(y)) {
-        same_[y] = whole;
+        // Where both are read, what is rounded once more is a tensor of its own, which its name goes by; the kernel of whole
+        // numbers hands it on.
+        if (is_widened(y) && !is_only_rounded(x)) now_.push_back({"QUANTIZE", 1, {whole}, {y}, {}});
+        else same_[y] = whole;
         return;
       }
       // Between two scales the kernel of whole numbers rounds twice, a step off at every fourth number.
@@ -310,6 +313,11 @@ class IntegerKernels {
   // Whether it stands beside steps: else float32 is what is meant.
   bool is_rounded(const DocumentOperator& op) {
     return std::ranges::any_of(op.inputs, [&](Place t) { return whole_.contains(t); });
+  }
+
+  bool is_widened(Place whole) {
+    return std::ranges::any_of(uses_[static_cast<std::size_t>(whole)].read_by,
+                               [&](std::size_t reader) { return is_named((*given_)[reader], "DEQUANTIZE"); });
   }
 
   // Rounded to the same steps again: what is widened behind that is what the others read.
