@@ -133,7 +133,7 @@ bool has_free_sizes(const Graph& graph) {
   return false;
 }
 
-// "64x63": the sizes without the batch and, where the axis of channels is known, without those.
+// "64x63": the sizes without the batch and, where the axis of channels is known, without those; "batch 3" where that is all.
 std::string size_text(const Graph& graph, const std::vector<Tensor>& inputs) {
   std::string text;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -152,6 +152,7 @@ std::string size_text(const Graph& graph, const std::vector<Tensor>& inputs) {
         one += (one.empty() ? "" : "x") + std::to_string(shape[axis]);
       }
     }
+    if (one.empty()) one = shape.empty() ? "one number" : "batch " + std::to_string(shape[0]);
     text += (i == 0 ? "" : ", ") + one;
   }
   return text;

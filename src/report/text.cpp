@@ -104,9 +104,10 @@ std::string structure_lines(const Proof& p) {
                  joined(not_every, 4));
 }
 
-// No input leaves a size open but the batch.
+// No input leaves a size open but the batch, and some have more sizes than that.
 bool takes_one_size(const Graph& g) {
-  return std::ranges::all_of(g.inputs, [&](ValueId v) {
+  const auto is_batch = [&](ValueId v) { return g[v].type.rank() == 1 && !g[v].type.shape[0].known(); };
+  return !std::ranges::all_of(g.inputs, is_batch) && std::ranges::all_of(g.inputs, [&](ValueId v) {
     const Shape& shape = g[v].type.shape;
     return std::all_of(shape.begin() + (shape.empty() ? 0 : 1), shape.end(), [](Dim d) { return d.known(); });
   });

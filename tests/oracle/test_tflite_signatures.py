@@ -40,6 +40,15 @@ def test_which_one_is_asked_or_usual(tmp_path):
     assert np.array_equal(run_natively([usual], {"x": X}, tmp_path)[0], want)
 
 
+def test_a_signature_is_asked_of_the_side_that_has_several(tmp_path):
+    path = written(tmp_path / "two.tflite", ("enc", "cls"))
+    convoy("port", path, "--signature", "cls", "-o", tmp_path / "port.tflite")
+    convoy("diff", path, tmp_path / "port.tflite", "--signature", "cls")
+    convoy("diff", tmp_path / "two", tmp_path / "port.tflite", "--signature", "cls")
+    assert "has no signature 'cld'" in convoy("diff", path, tmp_path / "port.tflite", "--signature", "cld", code=2).stderr
+    assert "has no signature 'cls'" in convoy("summary", tmp_path / "port.tflite", "--signature", "cls", code=2).stderr
+
+
 def test_what_has_none_has_no_use_for_one(tmp_path):
     import onnx
     from onnx import helper as make

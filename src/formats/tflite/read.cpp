@@ -108,7 +108,7 @@ Status ModelReader::choose_subgraph() {
   const std::string wanted = options_.signature.value_or(is_open ? "serving_default" : "");
   const auto found = std::ranges::find(model_.signatures, wanted, &Signature::key);
   if (found != model_.signatures.end()) signature_ = &*found;
-  else if (options_.signature)
+  else if (options_.signature && (options_.for_one_model || model_.signatures.size() > 1))
     return fail(Fault::Usage, "has no signature '" + wanted + "'" +
                                   did_you_mean(wanted, keys, "it has " + (all.empty() ? "none" : all)));
   else if (is_open) return fail(Fault::Usage, "has the signatures " + all + "; choose one with --signature");

@@ -148,7 +148,7 @@ Result<const StoredSignature*> signature_of_model(const MetaGraph& meta, const L
   for (const std::string& name : names) all += (all.empty() ? "'" : ", '") + name + "'";
   const std::string wanted = options.signature.value_or(std::string(usual_signature));
   if (const auto found = meta.signatures.find(wanted); found != meta.signatures.end()) return &found->second;
-  if (options.signature)
+  if (options.signature && (options.for_one_model || names.size() > 1))
     return fail(Fault::Usage, "has no signature '" + wanted + "'" +
                                   did_you_mean(wanted, names, "it has " + (all.empty() ? "none" : all)));
   if (names.size() == 1) return &meta.signatures.at(names.front());
