@@ -165,6 +165,42 @@ ValueId gathered(FunctionCall& call, ValueId x, ValueId at, Size leading, Negati
 
 namespace {
 
+// The same places for all that stand along another axis of x.
+ValueId repeated_along(FunctionCall& call, ValueId places, ValueId x, Size axis) {
+  const Dim size = call.dim(x, axis);
+  if (!size.known())
+    call.refuse(Fault::Unsupported, "takes places of each example (batch_dims) of " + text_of(call.shape(x)) +
+                                        ", which needs the sizes behind the examples");
+  if (call.failed()) return {};
+  places = call.add(Unsqueeze{{axis}}, {places});
+  return *size == 1 ? places : call.add(Tile{axis, *size}, {places});
+}
+
+}  // namespace
+
+ValueId gathered_by_example(FunctionCall& call, ValueId x, ValueId indices, Size batches, Size axis) {
+  if (call.failed()) return {};
+  const Size rank = call.rank(indices), rows = rank - batches, last = call.rank(x) - 1;
+  if (batches < 0 || rows < 0 || axis < batches || axis > last) {
+    call.refuse(Fault::Format, "'batch_dims' is " + std::to_string(batches) + " and 'axis' " + std::to_string(axis) +
+                                   " for shapes " + text_of(call.shape(x)) + " and " + text_of(call.shape(indices)));
+    return {};
+  }
+  const bool elements = rows == 1 && batches == last;
+  if (batches == axis && !elements && (rows > 1 || sizes_of(call.shape(x))))
+    return gathered(call, x, call.add(Unsqueeze{{rank}}, {indices}), axis, Negative::Fails);
+  if (rows > 1)
+    call.refuse(Fault::Unsupported,
+                "takes several axes of places of each example (batch_dims) along an axis further behind");
+  ValueId places = rows == 0 ? call.add(Unsqueeze{{batches}}, {indices}) : indices;
+  for (Size i = batches; i <= last; ++i)
+    if (i != axis) places = repeated_along(call, places, x, i);
+  const ValueId taken = call.add(GatherElements{axis}, {x, places});
+  return rows == 0 ? call.add(Squeeze{{axis}}, {taken}) : taken;
+}
+
+namespace {
+
 // What a sum, a product or an extreme begins with.
 std::optional<double> neutral(const std::string& reduction) {
   constexpr double infinite = std::numeric_limits<double>::infinity();

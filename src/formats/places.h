@@ -17,6 +17,9 @@ enum class Negative : std::uint8_t { Counts, Fails };
 // both share. Computed places count the cells one by one. Fails: places outside, axes of free sizes.
 ValueId gathered(FunctionCall& call, ValueId x, ValueId indices, Size leading, Negative negative);
 
+// x at indices [batch..., rows...] along `axis`: other places for each example of the first `batches` axes, which both share.
+ValueId gathered_by_example(FunctionCall& call, ValueId x, ValueId indices, Size batches, Size axis);
+
 // How several numbers for one place meet: "none" (the last stays), "add", "mul", "max", "min".
 // `data` with `updates` put in at the rows of `indices`, which must be known. Fails: places outside, axes of free sizes.
 ValueId scattered(FunctionCall& call, ValueId data, ValueId indices, ValueId updates, const std::string& reduction,

@@ -1,9 +1,12 @@
 """Nodes of TensorFlow's graphs that put numbers at places: run and ported as the graph answers."""
+import json
 import subprocess
 
 import numpy as np
 import pytest
-from carrying import CONVOY, assert_close, port, run_natively
+from carrying import CONVOY, assert_close, convoy, port, run_natively
+from test_keras_written import answers, opened
+from test_onnx_written import crossings_of
 
 FUNCTIONS = {
     "gather_nd": (lambda tf, a, i: tf.gather_nd(a, i), [((3, 4, 2), "f4"), ((2, 5, 2), "i4")]),
@@ -23,6 +26,11 @@ FUNCTIONS = {
         lambda tf, a: tf.raw_ops.MaxPoolV2(input=a, ksize=[1, 3, 2, 1], strides=[1, 2, 1, 1], padding="SAME"),
         [((2, 5, 6, 3), "f4")]),
     "one_hot": (lambda tf, a: tf.one_hot(a, 5, axis=1), [((2, 3), "i4")]),
+    "rows_of_examples": (lambda tf, a, i: tf.gather(a, i, batch_dims=1), [((None, 4, 2), "f4"), ((None, 5), "i4")]),
+    "row_of_each": (lambda tf, a, i: tf.gather(a, i, batch_dims=1, axis=1), [((None, 4, 2), "f4"), ((None,), "i4")]),
+    "numbers_of_examples": (lambda tf, a, i: tf.gather(a, i, batch_dims=-1), [((None, 4), "f4"), ((None, 5), "i4")]),
+    "grids_of_examples": (lambda tf, a, i: tf.gather(a, i, batch_dims=1), [((3, 4, 2), "f4"), ((3, 2, 5), "i4")]),
+    "rows_further_behind": (lambda tf, a, i: tf.gather(a, i, batch_dims=1, axis=2), [((None, 3, 4, 2), "f4"), ((None, 5), "i4")]),
 }
 
 
@@ -38,10 +46,13 @@ def test_nodes_are_run_and_ported(name, tmp_path):
     module.call = made
     tf.saved_model.save(module, str(tmp_path / "saved"), signatures=made.get_concrete_function())
     random = np.random.default_rng(3)
-    given = [random.integers(0, 3, shape).astype(kind) for shape, kind in inputs]
+    given = [random.integers(0, 3, [n or 3 for n in shape]).astype(kind) for shape, kind in inputs]
     want = [made(*given)["y"].numpy()]
     assert_close(run_natively([tmp_path / "saved"], {f"x{i}": x for i, x in enumerate(given)}, tmp_path), want)
     assert_close(port([tmp_path / "saved"], tmp_path / "net.py")(given), want)
+    if "examples" in name or name in ("row_of_each", "rows_further_behind"):
+        report = json.loads(convoy("port", tmp_path / "saved", "-o", tmp_path / "net.keras", "--json").stdout)
+        assert_close(answers(opened(tmp_path / "net.keras"), crossings_of(report), given), want)
 
 
 # Arguments that the graph computes from its input, each a sound file.

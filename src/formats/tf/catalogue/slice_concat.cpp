@@ -217,13 +217,7 @@ std::vector<ValueId> gather(FunctionCall& call) {
   const Size axis = call.attrs.has("axis") || call.optional("axis") ? known_axis(call, "axis", call.rank(x)) : 0;
   const Size batches = call.attrs.integer("batch_dims", 0);
   if (call.failed()) return {};
-  if (batches != 0) {
-    if (call.rank(x) == call.rank(indices) && positive_axis(batches, call.rank(indices)) == axis &&
-        axis + 1 == call.rank(x))
-      return {call.add(GatherElements{axis}, {x, indices})};
-    call.refuse(Fault::Unsupported, "takes other places of each example (batch_dims)");
-    return {};
-  }
+  if (batches != 0) return {gathered_by_example(call, x, indices, positive_axis(batches, call.rank(indices)), axis)};
   const Tensor* known = call.constant(indices);
   if (!known || known->count() == 0) {
     if (axis == 0 && call.rank(x) == 2 && call.constant(x)) return {call.add(Embedding{}, {indices, x})};

@@ -93,30 +93,12 @@ std::vector<ValueId> unpack(FunctionCall& call) {
 }
 
 // Indices that are known beforehand are numbers of the operator, as nobody trains them.
-// The same places for all that stand behind the axis, of sizes that are known where others are not.
-ValueId rows_at(FunctionCall& call, ValueId x, ValueId places, Size axis) {
-  for (Size i = axis + 1; i < call.rank(x); ++i) {
-    places = call.add(Unsqueeze{{i}}, {places});
-    const Dim size = call.dim(x, i);
-    if (!size.known())
-      call.refuse(Fault::Unsupported, "takes places of each example (batch_dims) of " + text_of(call.shape(x)));
-    if (call.failed()) return {};
-    if (*size != 1) places = call.add(Tile{i, *size}, {places});
-  }
-  return call.add(GatherElements{axis}, {x, places});
-}
-
 std::vector<ValueId> gather(FunctionCall& call) {
   const ValueId x = call.tensor("params"), indices = call.tensor("indices");
   const Size said = call.attrs.integer("axis", 0);
   const Size axis = axis_in(call, said, call.rank(x)), batches = call.attrs.integer("batch_dims", 0);
   if (call.failed()) return {};
-  if (batches != 0 && positive_axis(batches, call.rank(indices)) != axis)
-    call.refuse(Fault::Unsupported, "takes other places of each example (batch_dims) along an axis further behind");
-  if (batches != 0 && call.rank(indices) == axis + 1 && !sizes_of(call.shape(x)))
-    return {rows_at(call, x, indices, axis)};
-  if (batches != 0)
-    return {gathered(call, x, call.add(Unsqueeze{{call.rank(indices)}}, {indices}), axis, Negative::Fails)};
+  if (batches != 0) return {gathered_by_example(call, x, indices, positive_axis(batches, call.rank(indices)), axis)};
   const Tensor* known = call.constant(indices);
   if (known && known->rank() == 0 && !is_floating(known->dtype())) {
     const Size place = known->integers().front();
