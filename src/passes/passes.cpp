@@ -76,6 +76,9 @@ constexpr Pass patches{"lower_patches",
 constexpr Pass choices{"lower_top_k",
                        "says the largest or smallest few along any axis by the largest along the last one", lower_top_k,
                        true};
+constexpr Pass running{"lower_accumulate",
+                       "says running sums from the end, or without the number itself, by plain ones", lower_accumulate,
+                       true};
 constexpr Pass grids{"lower_grid_sample",
                      "says what an image is at places of a grid by looking up the cells around them", lower_grid_sample,
                      true};
@@ -98,10 +101,10 @@ constexpr std::array onnx_passes{dropping,      folding_dilation, grids,   movin
                                  folding_crops, saying_crops,     padding, pools,  resizing,         norms,   softmax,
                                  divisions,     widening,         casts};
 constexpr std::array keras_passes{
-    dropping,     parameters, folding_gelu, folding_dilation, constants, patches, grids, moving_last, choices,
-    transposed,   adaptive,   powers,       dilation,         kernels,   gates,   cells, folding,     folding_crops,
-    saying_crops, padding,    pools,        resizing,         shuffling, softmax, pads,  divisions,   widening,
-    casts};
+    dropping, parameters, folding_gelu,  folding_dilation, constants, patches,  grids,    moving_last,
+    choices,  running,    transposed,    adaptive,         powers,    dilation, kernels,  gates,
+    cells,    folding,    folding_crops, saying_crops,     padding,   pools,    resizing, shuffling,
+    softmax,  pads,       divisions,     widening,         casts};
 
 }  // namespace
 

@@ -26,12 +26,16 @@ FUNCTIONS = {
         lambda tf, a: tf.raw_ops.MaxPoolV2(input=a, ksize=[1, 3, 2, 1], strides=[1, 2, 1, 1], padding="SAME"),
         [((2, 5, 6, 3), "f4")]),
     "one_hot": (lambda tf, a: tf.one_hot(a, 5, axis=1), [((2, 3), "i4")]),
+    "sums_from_the_end": (lambda tf, a: tf.cumsum(a, 1, exclusive=True, reverse=True), [((None, None, 3), "f4")]),
+    "products_of_what_lies_before": (lambda tf, a: tf.math.cumprod(a + 1, 1, exclusive=True), [((None, 4, 3), "f4")]),
     "rows_of_examples": (lambda tf, a, i: tf.gather(a, i, batch_dims=1), [((None, 4, 2), "f4"), ((None, 5), "i4")]),
     "row_of_each": (lambda tf, a, i: tf.gather(a, i, batch_dims=1, axis=1), [((None, 4, 2), "f4"), ((None,), "i4")]),
     "numbers_of_examples": (lambda tf, a, i: tf.gather(a, i, batch_dims=-1), [((None, 4), "f4"), ((None, 5), "i4")]),
     "grids_of_examples": (lambda tf, a, i: tf.gather(a, i, batch_dims=1), [((3, 4, 2), "f4"), ((3, 2, 5), "i4")]),
     "rows_further_behind": (lambda tf, a, i: tf.gather(a, i, batch_dims=1, axis=2), [((None, 3, 4, 2), "f4"), ((None, 5), "i4")]),
 }
+
+CARRIED_TO_KERAS = list(FUNCTIONS)[list(FUNCTIONS).index("sums_from_the_end"):]
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -50,7 +54,7 @@ def test_nodes_are_run_and_ported(name, tmp_path):
     want = [made(*given)["y"].numpy()]
     assert_close(run_natively([tmp_path / "saved"], {f"x{i}": x for i, x in enumerate(given)}, tmp_path), want)
     assert_close(port([tmp_path / "saved"], tmp_path / "net.py")(given), want)
-    if "examples" in name or name in ("row_of_each", "rows_further_behind"):
+    if name in CARRIED_TO_KERAS:
         report = json.loads(convoy("port", tmp_path / "saved", "-o", tmp_path / "net.keras", "--json").stdout)
         assert_close(answers(opened(tmp_path / "net.keras"), crossings_of(report), given), want)
 

@@ -271,6 +271,23 @@ TEST(Spelling, BytesAreNegatedWithASignAndTruthsOrderedAsNumbers) {
   check("input x bool[4]\ny, i = top_k(x) count=4 axis=0\noutput y\n", keras_target(), 3, truths, {1, 1, 0, 0});
 }
 
+TEST(Spelling, RunningSumsFromTheEndAreThoseOfTurnedNumbersTowardKeras) {
+  const auto check = [](const std::string& fields, const Target& target, std::size_t nodes,
+                        const std::vector<std::int64_t>& wanted) {
+    Graph graph = parsed("input x int32[?,4]\ny = accumulate(x) axis=1 " + fields + "\noutput y\n");
+    ASSERT_TRUE(run_passes(graph, target));
+    EXPECT_EQ(graph.nodes.size(), nodes) << fields;
+    const auto values = run(graph, {Tensor::of({1, 4}, std::vector<std::int64_t>{2, 3, -5, 7})}, {});
+    ASSERT_TRUE(values);
+    EXPECT_EQ(values->at(graph.outputs[0]).integers(), wanted) << fields;
+  };
+  const std::string sum = "reduction=sum ", product = "reduction=product ";
+  check(sum + "exclusive=false backwards=true", keras_target(), 3, {7, 5, 2, 7});
+  check(sum + "exclusive=true backwards=true", keras_target(), 5, {5, 2, 7, 0});
+  check(product + "exclusive=true backwards=false", keras_target(), 3, {1, 2, 6, -30});
+  check(sum + "exclusive=true backwards=true", torch_target(), 1, {5, 2, 7, 0});
+}
+
 TEST(Spelling, TruthsAreChosenByLogicTowardOnnxRuntime) {
   Graph graph = parsed("input c bool[4]\ninput a bool[4]\ninput b bool[4]\ny = where(c, a, b)\noutput y\n");
   ASSERT_TRUE(run_passes(graph, onnx_target(17)));
