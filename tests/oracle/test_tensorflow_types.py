@@ -51,3 +51,14 @@ def test_a_keras_port_answers_in_the_types_of_the_graph(name, form, tmp_path):
     got = answers(model, crossings_of(report), [x])[0]
     assert got.dtype == want.dtype
     np.testing.assert_array_equal(got, want)
+
+
+def test_the_proof_names_the_batch_of_what_has_no_other_size(tmp_path):
+    import tensorflow as tf
+
+    traced = tf.function(lambda x: {"y": tf.one_hot(x, 3)}, autograph=False, input_signature=[tf.TensorSpec((None,), tf.int32, name="x")])
+    module = tf.Module()
+    module.traced = traced
+    tf.saved_model.save(module, str(tmp_path / "saved"), signatures=traced.get_concrete_function())
+    said = convoy("port", tmp_path / "saved", "-o", tmp_path / "net.onnx").stdout
+    assert "proof   sizes      batch 2\n" in said
