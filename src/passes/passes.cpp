@@ -79,6 +79,9 @@ constexpr Pass choices{"lower_top_k",
 constexpr Pass running{"lower_accumulate",
                        "says running sums from the end, or without the number itself, by plain ones", lower_accumulate,
                        true};
+constexpr Pass bounds{"say_open_bounds",
+                      "says infinity where ONNX would stop at the last finite number, and only there", say_open_bounds,
+                      false};
 constexpr Pass grids{"lower_grid_sample",
                      "says what an image is at places of a grid by looking up the cells around them", lower_grid_sample,
                      true};
@@ -92,19 +95,19 @@ constexpr Pass positions{"lower_positions", "counts the positions of maxima with
                          lower_positions, true};
 constexpr Pass turning{"turn_pads", "puts the axes of mirrored, wrapped and repeated pads last, with transposes around",
                        turn_pads, true};
-constexpr std::array torch_passes{dropping,      parameters,       folding_dilation, moving,   turning,
-                                  positions,     dilated_averages, kernels,          gates,    folding,
-                                  folding_crops, saying_crops,     padding,          pools,    resizing,
-                                  norms,         softmax,          shuffling,        widening, casts};
+constexpr std::array torch_passes{
+    dropping, bounds,  parameters, folding_dilation, moving,       turning, positions, dilated_averages,
+    kernels,  gates,   folding,    folding_crops,    saying_crops, padding, pools,     resizing,
+    norms,    softmax, shuffling,  widening,         casts};
 // ONNX reads both orders of a pixel shuffle.
-constexpr std::array onnx_passes{dropping,      folding_dilation, grids,   moving, dilated_averages, kernels, folding,
-                                 folding_crops, saying_crops,     padding, pools,  resizing,         norms,   softmax,
-                                 divisions,     widening,         casts};
+constexpr std::array onnx_passes{dropping, bounds,  folding_dilation, grids,        moving,   dilated_averages,
+                                 kernels,  folding, folding_crops,    saying_crops, padding,  pools,
+                                 resizing, norms,   softmax,          divisions,    widening, casts};
 constexpr std::array keras_passes{
-    dropping, parameters, folding_gelu,  folding_dilation, constants, patches,  grids,    moving_last,
-    choices,  running,    transposed,    adaptive,         powers,    dilation, kernels,  gates,
-    cells,    folding,    folding_crops, saying_crops,     padding,   pools,    resizing, shuffling,
-    softmax,  pads,       divisions,     widening,         casts};
+    dropping,    bounds,  parameters, folding_gelu,  folding_dilation, constants, patches,  grids,
+    moving_last, choices, running,    transposed,    adaptive,         powers,    dilation, kernels,
+    gates,       cells,   folding,    folding_crops, saying_crops,     padding,   pools,    resizing,
+    shuffling,   softmax, pads,       divisions,     widening,         casts};
 
 }  // namespace
 

@@ -34,6 +34,7 @@ Result<Patch> lower_divisions(const Graph& graph, const Target& target);
 Result<Patch> cast_whole_numbers(const Graph& graph, const Target& target);
 Result<Patch> widen_whole_numbers(const Graph& graph, const Target& target);
 Result<Patch> lower_accumulate(const Graph& graph, const Target& target);
+Result<Patch> say_open_bounds(const Graph& graph, const Target& target);
 Result<Patch> lower_top_k(const Graph& graph, const Target& target);
 Result<Patch> lower_grid_sample(const Graph& graph, const Target& target);
 Result<Patch> shuffle_channels(const Graph& graph, const Target& target);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
+#include <optional>
 #include <tuple>
 
 namespace convoy::spelling_test {
@@ -286,6 +288,22 @@ TEST(Spelling, RunningSumsFromTheEndAreThoseOfTurnedNumbersTowardKeras) {
   check(sum + "exclusive=true backwards=true", keras_target(), 5, {5, 2, 7, 0});
   check(product + "exclusive=true backwards=false", keras_target(), 3, {1, 2, 6, -30});
   check(sum + "exclusive=true backwards=true", torch_target(), 1, {5, 2, 7, 0});
+}
+
+TEST(Spelling, AClipWithoutABoundSaysInfinityTowardOnnxAlone) {
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  const auto said = [](const std::string& text, const Target& target, bool of_onnx = false) {
+    Graph graph = parsed("input x " + text + "\noutput y\n");
+    graph.rules.open_bounds_are_finite = of_onnx;
+    EXPECT_TRUE(run_passes(graph, target));
+    return graph.nodes.empty() ? std::optional<Clip>() : std::get<Clip>(graph.nodes[0].op);
+  };
+  const std::string below = "float32[4]\ny = clip(x) least=-1";
+  EXPECT_EQ(said(below, onnx_target(17)), (Clip{-1, infinite}));
+  EXPECT_EQ(said(below, onnx_target(17), true), (Clip{-1, std::nullopt}));
+  EXPECT_EQ(said("int32[4]\ny = clip(x) least=-1", onnx_target(17)), (Clip{-1, std::nullopt}));
+  EXPECT_EQ(said(below + " most=inf", torch_target()), (Clip{-1, std::nullopt}));
+  EXPECT_EQ(said("float32[4]\ny = clip(x) least=-inf most=inf", keras_target()), std::nullopt);
 }
 
 TEST(Spelling, TruthsAreChosenByLogicTowardOnnxRuntime) {

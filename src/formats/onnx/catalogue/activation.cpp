@@ -107,8 +107,6 @@ ValueId between(FunctionCall& call, ValueId x) {
   return x;
 }
 
-constexpr double unbounded = std::numeric_limits<double>::infinity();
-
 // Bounds by attribute until opset 10, by optional inputs since.
 std::vector<ValueId> clip(FunctionCall& call) {
   const ValueId x = call.tensor("input");
@@ -126,8 +124,6 @@ std::vector<ValueId> clip(FunctionCall& call) {
   } else {
     op.least = known_number(call, "min");
     op.most = known_number(call, "max");
-    if (op.least && *op.least == -unbounded) op.least.reset();
-    if (op.most && *op.most == unbounded) op.most.reset();
   }
   return {call.add(op, {x})};
 }
@@ -289,9 +285,10 @@ Status write_unary(const Unary& op, Sink& sink) {
   }
 }
 
-// A bound that is left out is the type's largest finite number (onnx/defs/math/defs.cc), which infinity lies beyond.
+// A bound that is left out is the type's last finite number (onnx/defs/math/defs.cc), which infinity lies beyond.
 void write_clipped(Sink& sink, const std::string& x, std::optional<double> least, std::optional<double> most) {
-  if (is_floating(sink.type().dtype)) least = least.value_or(-unbounded), most = most.value_or(unbounded);
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  if (is_floating(sink.type().dtype)) least = least.value_or(-infinite), most = most.value_or(infinite);
   sink.last("Clip", {x, least ? sink.number(*least) : "", most ? sink.number(*most) : ""});
 }
 
@@ -334,7 +331,7 @@ Status write_celu(const Celu& op, Sink& sink) {
 }
 
 Status write_clip(const Clip& op, Sink& sink) {
-  write_clipped(sink, sink.name(), op.least, op.most);
+  sink.last("Clip", {sink.name(), op.least ? sink.number(*op.least) : "", op.most ? sink.number(*op.most) : ""});
   return {};
 }
 
