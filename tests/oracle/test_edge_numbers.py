@@ -127,3 +127,22 @@ def test_a_tensor_where_a_number_is_read_is_refused(line, tmp_path):
     file, _ = program(line, tmp_path)
     answer = convoy("summary", f"{file}:Net", "--shape", "2,5", code=6)
     assert "missing" not in answer.stderr
+
+
+@pytest.mark.parametrize("cut", ["x[:, x.shape[1] - 3:]", "x[:, :x.shape[1] - 3]", "x[:, x.shape[1] - 2]"])
+def test_a_cut_counted_from_the_end_of_a_short_axis(cut, tmp_path):
+    """An axis shorter than what is counted: the program refuses it, and so does what is read of it. A refusal of the cut will do."""
+    import torch
+
+    _, net = program(f"return {cut}", tmp_path)
+    auto = torch.export.Dim.AUTO
+    exported = torch.export.export(net, (torch.rand(2, 7, 3),), dynamic_shapes=({1: auto},))
+    torch.export.save(exported, tmp_path / "net.pt2")
+    if convoy("summary", tmp_path / "net.pt2", code=None).returncode == 6:
+        return
+    for length in (1, 2, 3, 5):
+        x = torch.rand(2, length, 3)
+        np.save(tmp_path / "x.npy", x.numpy())
+        answer = convoy("run", tmp_path / "net.pt2", "--input", tmp_path / "x.npy", "-o", tmp_path / "y.npy", "-f", code=None)
+        if answer.returncode == 0:
+            np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), net(x).numpy())

@@ -168,10 +168,10 @@ class Arguments {
     return true;
   }
 
-  // A place so many cells before the end of the axis that is cut.
+  // A cell so many before the end of the axis. Where a slice begins or ends is no such place: of an axis that is shorter than that
+  // it takes what there is, which the program does not.
   std::optional<Size> counted_from_end(const std::string& name, const SymbolicSize& size) const {
-    const bool cuts = target_ == "torch.ops.aten.slice.Tensor" || target_ == "torch.ops.aten.select.int";
-    if (!cuts || size.known || !input_ || (name != "index" && name != "start" && name != "end")) return std::nullopt;
+    if (target_ != "torch.ops.aten.select.int" || name != "index" || size.known || !input_) return std::nullopt;
     const auto length = asked_size();
     const auto at = symbols_.steady(size.expression), end = length ? symbols_.steady(length->expression) : std::nullopt;
     if (!at || !end || at->like != end->like || at->axis != end->axis || at->scale != end->scale) return std::nullopt;
