@@ -269,11 +269,16 @@ Results quantile(FunctionCall& call) {
     const ValueId cell = call.add(cell_at(axis, static_cast<Size>(index)), {sorted.values});
     return keeps ? cell : call.add(Squeeze{{axis}}, {cell});
   };
-  const ValueId first = at(low);
-  if (low == high) return {first};
+  ValueId cell = at(low);
   Arithmetic apply(call, x);
-  const ValueId apart = apply(BinaryFunction::Subtract, at(high), first);
-  return {apply(BinaryFunction::Add, first, call.add(Affine{share, 0}, {apart}))};
+  if (low != high) {  // reckoned from the nearer of the two, as torch.lerp does
+    const ValueId above = at(high), apart = apply(BinaryFunction::Subtract, above, cell);
+    cell = share < 0.5 ? apply(BinaryFunction::Add, cell, apply.scaled(apart, share))
+                       : apply(BinaryFunction::Subtract, above, apply.scaled(apart, 1 - share));
+  }
+  // Of a row with a NaN every quantile is NaN, wherever a sort lays it.
+  const ValueId numbers = apply.folded(Reduction::Minimum, apply(BinaryFunction::Equal, x, x), {axis}, keeps);
+  return {apply.choose(numbers, cell, apply.number(std::numeric_limits<double>::quiet_NaN()))};
 }
 
 // How many of the boundaries lie below a number, or below it and at it: its place among them. Truths are added up along a new axis.

@@ -123,8 +123,7 @@ class ExportedReader {
       return number->get<Size>();
     };
     constexpr Size usual = 2;  // what torch.export says of every free size
-    // Of other axes than the batch, windows want sizes of their own: those fail below them.
-    const Size least = axis > 0 ? usual : std::max(usual, bound("min_val").value_or(usual));
+    const Size least = std::max(usual, bound("min_val").value_or(usual));
     const auto most = bound("max_val");
     const std::string named = input + ".shape[" + std::to_string(axis) + "]";
     if (least > usual) graph_.conditions.push_back(named + " >= " + std::to_string(least));
