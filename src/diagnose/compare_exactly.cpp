@@ -56,9 +56,10 @@ std::optional<Comparison::Sharp> Comparison::in_float64(std::size_t i, const Str
   const Tensor wanted = brought(*of_a);
   if (all_finite(got) != all_finite(wanted))
     return Sharp{.overflows = all_finite(wanted) ? Overflow::OfB : Overflow::OfA};
-  if (!all_finite(got) || wanted.shape() != got.shape()) return std::nullopt;
+  // What is no number in both says nothing; what stands beside it does.
+  if (wanted.shape() != got.shape() || !are_finite_alike(wanted, got)) return std::nullopt;
   auto rounded = evaluate_rounded(at.b.graph, at.inputs_b, threads_);
-  if (!rounded || !all_finite(rounded->value)) return std::nullopt;
+  if (!rounded || !are_finite_alike(rounded->value, got)) return std::nullopt;
   if (!allow_for_known(*rounded, at.a.graph, at.inputs_a, order, threads_) ||
       !allow_for_folded(*rounded, at.a.graph, at.b.graph, at.inputs_a, order, threads_))
     return std::nullopt;

@@ -81,21 +81,23 @@ bool Comparison::agrees_without(const std::set<std::size_t>& left_out, std::set<
   for (const std::size_t k : left_out)
     for (const std::size_t j : readers_of_match(k)) behind.insert(j);
   for (const std::size_t k : left_out) behind.erase(k);
+  constexpr std::size_t most_behind = 64;
   std::vector<std::pair<Fed, bool>> told_apart;  // by numbers other than a's own
   for (const std::size_t k : left_out)
     if (is_open(k) && (!states_[k].fed.empty() || states_[k].fresh))
       told_apart.emplace_back(states_[k].fed, states_[k].fresh);
   std::map<std::size_t, std::pair<State, Sizes>> before;
-  for (const std::size_t j : behind) before.emplace(j, std::pair(states_[j], alignment_.matches[j].permutation));
   for (const std::size_t k : left_out) set(k, false);
-  for (const std::size_t j : behind) {
+  while (!behind.empty()) {
+    const std::size_t j = *behind.begin();
+    behind.erase(behind.begin());
     State& state = states_[j];
+    const Sizes order = alignment_.matches[j].permutation;
+    before.emplace(j, std::pair(state, order));
     state = State{};
     state.compared = true;
     const auto other = gap(j);
-    // Under another order of axes, what reads it would have to be asked again.
-    const bool keeps_order = alignment_.matches[j].permutation == before.at(j).second;
-    bool holds = other && other->same && keeps_order && holds_same_numbers(j);
+    bool holds = other && other->same && holds_same_numbers(j) && before.size() <= most_behind;
     if (holds) {
       state.gap = *other;
       compare_weights(j);
@@ -103,7 +105,12 @@ bool Comparison::agrees_without(const std::set<std::size_t>& left_out, std::set<
                 return is_equal_when_fed(j, numbers.first, numbers.second);
               });
     }
-    if (holds) continue;
+    if (holds) {
+      if (alignment_.matches[j].permutation != order)  // what reads it is asked again
+        for (const std::size_t reader : readers_of_match(j))
+          if (!left_out.contains(reader)) behind.insert(reader);
+      continue;
+    }
     failing = j;
     for (const std::size_t k : left_out) set(k, true);
     for (auto& [one, was] : before) {

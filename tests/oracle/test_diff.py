@@ -137,3 +137,48 @@ def test_ceil_mode_is_same_at_even_sizes_only(tmp_path, size):
     if code:
         assert answer["first"]["size"] == f"{size}x{size}"
         assert answer["first"]["cause"] in ("same_as_symmetric", "ceil_mode", "pad_missing")
+
+
+STACK = """
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.MultiheadAttention(8, 2, batch_first=True, kdim=6, vdim=5)
+        layer = nn.TransformerEncoderLayer(8, 2, 12, batch_first=True, norm_first=True, activation="gelu")
+        self.t = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+        self.d = nn.TransformerDecoderLayer(8, 2, 12, batch_first=True)
+
+    def forward(self, x, k, v, pad):
+        y, w = self.a(x, k, v, key_padding_mask=pad, average_attn_weights=False)
+        z = self.t(y, mask=nn.Transformer.generate_square_subsequent_mask(4), is_causal=True)
+        return self.d(z, y), w
+"""
+
+
+@pytest.mark.parametrize("fault", [None, ("self.d(z, y)", "self.d(y, z)"), ("self.d(z, y)", "self.d(z.flip(1), y)"),
+                                   "one weight"], ids=["none", "exchanged", "turned", "one weight"])
+def test_a_program_that_holds_its_steps_in_front_of_its_batch_is_the_same(fault, tmp_path):
+    """An exported program lays attention out otherwise than the code: that is followed through the whole stack, a fault is not."""
+    import torch
+
+    (tmp_path / "net.py").write_text(STACK)
+    there = {}
+    exec(STACK, there)  # noqa: S102  written above
+    torch.manual_seed(0)
+    net = there["Net"]().eval()
+    pad = torch.tensor([[False, False, True], [False, False, False]])
+    inputs = (torch.rand(2, 4, 8), torch.rand(2, 3, 6), torch.rand(2, 3, 5), pad)
+    torch.export.save(torch.export.export(net, inputs), tmp_path / "net.pt2")
+    weights = net.state_dict()
+    if fault == "one weight":
+        weights["t.layers.1.self_attn.out_proj.weight"][3, 5] += 0.01
+    elif fault:
+        (tmp_path / "net.py").write_text(STACK.replace(*fault))
+    torch.save(weights, tmp_path / "net.pt")
+    shapes = ["x=2,4,8", "k=2,3,6", "v=2,3,5", "pad=2,3:bool"]
+    code, answer = diff(tmp_path / "net.pt2", f"{tmp_path / 'net.py'}:Net", "--weights-b", tmp_path / "net.pt",
+                        *[word for shape in shapes for word in ("--shape", shape)])
+    assert code == (1 if fault else 0), answer
