@@ -100,9 +100,13 @@ constexpr std::array torch_passes{
     kernels,  gates,   folding,    folding_crops,    saying_crops, padding, pools,     resizing,
     norms,    softmax, shuffling,  widening,         casts};
 // ONNX reads both orders of a pixel shuffle.
-constexpr std::array onnx_passes{dropping, bounds,  folding_dilation, grids,        moving,   dilated_averages,
-                                 kernels,  folding, folding_crops,    saying_crops, padding,  pools,
-                                 resizing, norms,   softmax,          divisions,    widening, casts};
+constexpr std::array onnx_passes{dropping,      bounds,       folding_dilation,
+                                 grids,         moving,       dilated_averages,
+                                 kernels,       adaptive,     folding,
+                                 folding_crops, saying_crops, padding,
+                                 pools,         resizing,     norms,
+                                 softmax,       divisions,    widening,
+                                 casts};
 constexpr std::array keras_passes{
     dropping,    bounds,  parameters, folding_gelu,  folding_dilation, constants, patches,  grids,
     moving_last, choices, running,    transposed,    adaptive,         powers,    dilation, kernels,

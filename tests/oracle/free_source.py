@@ -200,6 +200,96 @@ class Repeated(nn.Module):
         return x.repeat_interleave(2, dim=1), x.repeat_interleave(3, 0)
 
 
+class PadToMultiple(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 3, padding=1)
+
+    def forward(self, x):
+        h, w = x.shape[-2:]
+        x = F.pad(x, (0, (8 - w % 8) % 8, 0, (8 - h % 8) % 8))
+        edges = F.pad(x, (0, x.shape[3] // 4, 1, 0), mode="replicate")
+        return self.conv(x)[..., :h, :w], edges
+
+
+class SkipPads(nn.Module):
+    """The skip connection of a U-Net, padded or cropped to the other side of it."""
+
+    def __init__(self):
+        super().__init__()
+        self.down, self.up, self.wide = nn.Conv2d(3, 4, 3, 2, 1), nn.ConvTranspose2d(4, 3, 2, 2), nn.Conv2d(3, 2, 3)
+
+    def forward(self, x):
+        y = self.up(self.down(x)[:, :, 1:, 1:])
+        dy, dx = x.size()[2] - y.size()[2], x.size()[3] - y.size()[3]
+        padded = F.pad(y, [dx // 2, dx - dx // 2, dy // 2, dy - dy // 2])
+        b = self.wide(x)
+        top, left = (x.shape[2] - b.shape[2]) // 2, (x.shape[3] - b.shape[3]) // 2
+        cropped = x[:, :, top:top + b.shape[2], left:left + b.shape[3]]
+        return torch.cat([x, padded], 1), torch.cat([cropped, b], 1)
+
+
+class Windows(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(3, 5)
+
+    def forward(self, x):
+        b, c, h, w = x.shape
+        y = x.permute(0, 2, 3, 1).view(b, h // 4, 4, w // 4, 4, c).permute(0, 1, 3, 2, 4, 5).reshape(-1, 16, c)
+        y = self.linear(y).view(b, h // 4, w // 4, 4, 4, 5).permute(0, 1, 3, 2, 4, 5)
+        return y.reshape(b, h, w, 5)
+
+
+class Resized(nn.Module):
+    def forward(self, x):
+        h, w = x.shape[2:]
+        return (F.interpolate(x, size=(h * 2, w * 2), mode="bilinear", align_corners=False),
+                F.interpolate(x, size=(h // 2, w // 2), mode="bilinear", align_corners=False),
+                F.interpolate(x, size=(h + 3, w), mode="nearest"))
+
+
+class Numbers(nn.Module):
+    def forward(self, x):
+        b, t, c = x.shape
+        scores = (x @ x.mT) / t ** 0.5
+        flat = x.flatten(1)
+        return scores, flat @ flat.mT / (t * c), x.sum() / x.numel(), x * (t // 2) - (t % 3)
+
+
+class Halves(nn.Module):
+    def forward(self, x):
+        t = x.shape[1]
+        first, second = x.chunk(2, 1)
+        return x[:, :t // 2].sum(1), x[:, t // 2:].amax(1), first.sum(1), second.sum(1), x[:, (t + 2) // 3:]
+
+
+class MadeOfLengths(nn.Module):
+    def forward(self, x):
+        t = x.shape[1]
+        wide = torch.ones(t, t + 2).tril(1).sum(0)
+        return ((x @ x.mT) * (1 - torch.eye(t)), wide, torch.arange(t // 2 + 1) * 1.0,
+                torch.zeros(x.shape[0], 2 * t) + x.mean(), x.unfold(1, 3, 2).sum(-1), torch.arange(t).repeat(2, 1))
+
+
+class Coordinates(nn.Module):
+    def forward(self, x):
+        b, c, h, w = x.shape
+        across = torch.arange(w).repeat(1, h, 1).float() / (w - 1)
+        down = torch.linspace(-1, 1, h)
+        share = x.flatten(2).softmax(-1).view(b, c, h, w)
+        return torch.cat([x, across.repeat(b, 1, 1, 1) * 2 - 1], 1), (share.sum(3) * down).sum(-1)
+
+
+class Pyramid(nn.Module):
+    """Adaptive pools whose windows follow the size."""
+
+    def forward(self, x):
+        pooled = [F.adaptive_avg_pool2d(x, n) for n in (1, 2, (3, 1))]
+        back = [F.interpolate(y, size=x.shape[2:], mode="bilinear", align_corners=True) for y in pooled]
+        return torch.cat([x, *back], 1), F.adaptive_max_pool2d(x, (4, 3)), F.adaptive_avg_pool1d(x.flatten(2), 5)
+
+
 # The shapes of the inputs; "?" is free, and whole numbers are said.
 CASES = {
     "InitialStates": ["?,7,5"], "MadeElsewhere": ["?,?,5"], "OfAnothersType": ["?,3,4"], "Written": ["?,3"], "Tokens": ["?,?:int64"],
@@ -207,4 +297,10 @@ CASES = {
     "Crossed": ["1,3,?,?"], "Nearest": ["?,3,?,?"], "OneCell": ["?,3,?,?"], "AlongOneAxis": ["x=1,4,?", "y=1,4,?"], "Powers": ["?,?"],
     "CausalInOneCall": ["x=?,?,8", "y=?,?,8"],
     "ByCounts": ["?,?,3"], "Deviations": ["?,4,?"], "Grids": ["1,2,?,?"], "Repeated": ["?,?,3"],
+    "PadToMultiple": ["?,3,?,?"], "SkipPads": ["?,3,?,?"], "Windows": ["?,3,?,8"], "Resized": ["?,3,?,?"], "Numbers": ["?,?,4"],
+    "Halves": ["?,?,4"], "MadeOfLengths": ["?,?,4"], "Coordinates": ["?,3,?,?"], "Pyramid": ["?,3,?,?"],
 }  # fmt: skip
+# (batch, length) where others than the usual ones are asked.
+SIZES = {"Windows": [(1, 8), (2, 4), (3, 12)], "PadToMultiple": [(1, 7), (2, 8), (3, 17)], "SkipPads": [(1, 9), (2, 10), (3, 13)],
+         "Coordinates": [(2, 5), (1, 8)], "Pyramid": [(1, 4), (2, 9), (3, 13)], "Halves": [(1, 4), (2, 5), (3, 9)],
+         "MadeOfLengths": [(1, 4), (2, 5), (3, 9)], "Resized": [(1, 4), (2, 5), (3, 9)]}  # fmt: skip

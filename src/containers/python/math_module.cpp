@@ -33,7 +33,6 @@ Made to_whole(Interpreter& in, Arguments& a) {
 double ceiling(double x) { return std::ceil(x); }
 double floored(double x) { return std::floor(x); }
 double truncated(double x) { return std::trunc(x); }
-double root(double x) { return std::sqrt(x); }
 double exponential(double x) { return std::exp(x); }
 double log_2(double x) { return std::log2(x); }
 double log_10(double x) { return std::log10(x); }
@@ -41,6 +40,12 @@ double sine(double x) { return std::sin(x); }
 double cosine(double x) { return std::cos(x); }
 double hyperbolic(double x) { return std::tanh(x); }
 double magnitude(double x) { return std::abs(x); }
+
+// Of what is no number of its own, the power that is the same.
+Made root(Interpreter& in, Arguments& a) {
+  if (!a.placed[0].is_number()) return in.binary("**", a.placed[0], Value::of(0.5));
+  return Value::of(std::sqrt(a.placed[0].real()));
+}
 
 Made logarithm(Interpreter&, Arguments& a) {
   if (!a.placed[0].is_number()) return wrong("log() of a " + type_name(a.placed[0]));
@@ -81,7 +86,7 @@ Module* math_module(Interpreter& in) {
   add_function(in, *m, "ceil", 1, to_whole<ceiling>);
   add_function(in, *m, "floor", 1, to_whole<floored>);
   add_function(in, *m, "trunc", 1, to_whole<truncated>);
-  add_function(in, *m, "sqrt", 1, real_function<root>);
+  add_function(in, *m, "sqrt", 1, root);
   add_function(in, *m, "exp", 1, real_function<exponential>);
   add_function(in, *m, "log", 1, logarithm);
   add_function(in, *m, "log2", 1, real_function<log_2>);

@@ -1,4 +1,5 @@
 // Operators that are others, one behind another.
+#include "formats/free_length.h"
 #include "formats/torch/catalogue/arguments.h"
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
@@ -84,28 +85,35 @@ Results tensor_split(FunctionCall& call) {
 
 // Windows of an axis, which become the last axis.
 Results windows(FunctionCall& call) {
-  const ValueId x = call.tensor("input");
+  ValueId x = call.tensor("input");
   const Size axis = dim(call, "dimension", x, 0), size = call.attrs.integer("size"), step = call.attrs.integer("step");
-  const Size n = known_size(call, x, axis), rank = call.rank(x);
-  if (size < 1 || step < 1 || size > n) call.refuse(Fault::Format, "windows of " + std::to_string(size) + " cells");
+  const Size rank = call.rank(x);
+  const Dim whole = call.dim(x, axis);
+  if (size < 1 || step < 1 || (whole.known() && size > *whole))
+    call.refuse(Fault::Format, "windows of " + std::to_string(size) + " cells by " + std::to_string(step));
   constexpr Size most = Size{1} << 24;
-  const Size count = call.failed() ? 1 : (n - size) / step + 1;
+  const Size count = call.failed() || !whole.known() ? 1 : (*whole - size) / step + 1;
   if (checked_multiply(count, size).value_or(most + 1) > most) call.refuse(Fault::Limit, "takes too many cells");
   if (call.failed()) return {};
-  Take take{axis, {}};
-  for (Size i = 0; i < count; ++i)
-    for (Size k = 0; k < size; ++k) take.indices.push_back(i * step + k);
   Sizes to, order;
   for (Size i = 0; i < rank; ++i) {
     if (i == axis) to.insert(to.end(), {count, size});
     else to.push_back(i < axis ? 0 : call.dim(x, i).size().value_or(-1));
   }
-  if (std::ranges::count(to, Size{-1}) > 1)
-    call.refuse(Fault::Unsupported, "several sizes behind the windows are free; give the input a size");
   for (Size i = 0; i <= rank; ++i)
     if (i != axis + 1) order.push_back(i);
   order.push_back(axis + 1);
-  return {call.add(Transpose{order}, {call.add(Reshape{to}, {call.add(take, {x})})})};
+  if (!whole.known() || std::ranges::count(to, Size{-1}) > 1)
+    return {call.add(Transpose{order}, {windows_along(call, x, axis, size, step)})};
+  if (step == size) {
+    if (count * size != *whole) x = call.add(Slice{.axis = axis, .start = {}, .stop = count * size}, {x});
+  } else {
+    Take take{axis, {}};
+    for (Size i = 0; i < count; ++i)
+      for (Size k = 0; k < size; ++k) take.indices.push_back(i * step + k);
+    x = call.add(take, {x});
+  }
+  return {call.add(Transpose{order}, {call.add(Reshape{to}, {x})})};
 }
 
 // Rows of the unit matrix.

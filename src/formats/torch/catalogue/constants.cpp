@@ -117,7 +117,20 @@ Results empty_permuted(FunctionCall& call) {
 Results scalar_tensor(FunctionCall& call) { return made(call, {}, {number_or_truth(call, "s")}, "float32"); }
 
 // Ones where row and column are equal.
+// As many rows and columns as a free size says.
+Results eye_along(FunctionCall& call) {
+  ignore_placement(call);
+  const DType dtype = asked_type(call).value_or(DType::F32);
+  const Sizes from = call.attrs.list("from");
+  if (from.size() != 1) call.refuse(Fault::Format, "argument 'from' is not one axis");
+  if (call.failed()) return {};
+  const ValueId numbers = counted_along(call, call.tensor("like.0"), from[0]);
+  const ValueId is_equal = call.add(Binary{BinaryFunction::Equal}, {call.add(Unsqueeze{{1}}, {numbers}), numbers});
+  return {cast_to(call, is_equal, dtype)};
+}
+
 Results eye(FunctionCall& call) {
+  if (call.optional("like.0")) return eye_along(call);
   const Size rows = call.attrs.integer("n"), columns = call.attrs.integer("m", rows);
   const auto count = count_in(call, Sizes{rows, columns});
   if (!count || !fits(call, static_cast<double>(*count))) return {};
@@ -163,7 +176,33 @@ Results arange(FunctionCall& call) {
 }
 
 // From both ends toward the middle, as PyTorch does, so that the last number is `end`. Source: RangeFactories.cpp.
+// The same for as many as a free size says: each counted from its nearer end, in float32.
+Results linspace_along(FunctionCall& call) {
+  const double start = call.attrs.number("start"), end = call.attrs.number("end");
+  const DType dtype = asked_type(call).value_or(DType::F32);
+  ignore_placement(call);
+  const Sizes from = call.attrs.list("from");
+  if (from.size() != 1) call.refuse(Fault::Format, "argument 'from' is not one axis");
+  if (dtype != DType::F32) call.refuse(Fault::Unsupported, "counts along a free size in other than float32");
+  if (call.failed()) return {};
+  const ValueId like = call.tensor("like.0");
+  const auto whole = [&](Size n) { return call.make_constant("number", Tensor::of({}, Sizes{n})); };
+  const auto with = [&](BinaryFunction function, ValueId a, ValueId b) { return call.add(Binary{function}, {a, b}); };
+  const ValueId places = counted_along(call, like, from[0]), count = length_along(call, like, from[0]);
+  const ValueId last = with(BinaryFunction::Subtract, count, whole(1));
+  const auto fraction = [&](ValueId v) { return call.add(Cast{DType::F32}, {v}); };
+  const ValueId step = with(BinaryFunction::Divide, number_constant(call, "range", end - start, DType::F32),
+                            fraction(with(BinaryFunction::Maximum, last, whole(1))));
+  const ValueId is_near =
+      with(BinaryFunction::Less, places,
+           with(BinaryFunction::Maximum, with(BinaryFunction::FloorDivide, count, whole(2)), whole(1)));
+  const ValueId near = with(BinaryFunction::Multiply, step, fraction(places));
+  const ValueId far = with(BinaryFunction::Multiply, step, fraction(with(BinaryFunction::Subtract, last, places)));
+  return {call.add(Where{}, {is_near, call.add(Affine{1, start}, {near}), call.add(Affine{-1, end}, {far})})};
+}
+
 Results linspace(FunctionCall& call) {
+  if (call.optional("like.0")) return linspace_along(call);
   double start = call.attrs.number("start"), end = call.attrs.number("end");
   if (const auto asked = asked_type(call); asked && !is_floating(*asked))
     start = std::trunc(start), end = std::trunc(end);

@@ -1,4 +1,5 @@
 // Parts taken out of tensors and tensors put side by side; written as Python's own slices.
+#include "formats/free_length.h"
 #include "formats/free_reshape.h"
 #include "formats/torch/catalogue/arguments.h"
 #include "formats/torch/catalogue/aten.h"
@@ -62,6 +63,12 @@ Results chunk(FunctionCall& call) {
   const Size at = asked_axis(call, x), count = call.attrs.integer("chunks");
   if (count < 1) call.refuse(Fault::Format, "argument 'chunks' is " + std::to_string(count));
   if (call.failed()) return {};
+  if (!call.dim(x, at).known() && count == 2) {  // of more parts the last ones may be left out
+    const auto none = [](Size) { return std::optional<Size>(0); };
+    const auto first = [](Size n) { return std::optional(ceil_div(n, 2)); };
+    const auto second = [](Size n) { return n < 2 ? std::nullopt : std::optional(n / 2); };
+    return {part_along(call, x, at, none, first), part_along(call, x, at, first, second)};
+  }
   return in_parts_of(call, x, at, ceil_div(known_size(call, x, at), count));
 }
 

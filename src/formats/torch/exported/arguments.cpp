@@ -67,6 +67,8 @@ class Arguments {
       auto taken = within("argument '" + name->get<std::string>() + "'", take(name->get<std::string>(), *said));
       if (!taken) return pass(taken);
     }
+    if (!bounds_.empty())
+      if (auto cut = part(); !cut) return pass(cut);
     // Without running statistics those of the batch are the layer's meaning, in eval mode as well.
     if (target_.find("batch_norm") != std::string::npos && !found_.tensors.contains("running_mean"))
       found_.trains = false;
@@ -89,8 +91,12 @@ class Arguments {
     if (key == "as_sym_int") {
       const SymbolicSize size = resolved(*value);
       if (counts_along(name, size)) return {};
-      if (const auto free = name == "other" && !size.known ? symbols_.steady(size.expression) : std::nullopt) {
-        found_.free_numbers[name] = *free;
+      if (name == "other" && !size.known) {
+        found_.free_numbers[name] = size.expression;
+        return {};
+      }
+      if (!size.known && cuts() && (name == "start" || name == "end")) {
+        bounds_[name] = size;
         return {};
       }
       if (const auto back = counted_from_end(name, size)) {
@@ -99,6 +105,13 @@ class Arguments {
       }
       return put(name, size);
     }
+    if (key == "as_sym_float" && name == "other") {
+      const SymbolicSize number = resolved(*value);
+      if (number.expression.starts_with('?')) return fail(Fault::Unsupported, std::string(computed_from_free));
+      found_.free_numbers[name] = number.expression;
+      return {};
+    }
+    if (key == "as_sym_ints" && name == "pad" && pads_freely(*value)) return pads(*value);
     if (key == "as_sym_ints") return sizes(name, *value);
     if (key == "as_int" || key == "as_ints" || key == "as_float" || key == "as_floats" || key == "as_bool" ||
         key == "as_bools") {
@@ -155,17 +168,95 @@ class Arguments {
 
   // 0, 1, ... as far as a free size goes, and a slice that ends there: no slice where the axis is that long.
   bool counts_along(const std::string& name, const SymbolicSize& size) {
-    const bool slices = target_ == "torch.ops.aten.slice.Tensor";
-    if (name != "end" || size.known || (!slices && !target_.starts_with("torch.ops.aten.arange."))) return false;
+    const bool slices = cuts();
+    const bool counts = slices || target_.starts_with("torch.ops.aten.arange.");
+    const bool makes = (name == "steps" && target_.starts_with("torch.ops.aten.linspace.")) ||
+                       (name == "n" && target_.starts_with("torch.ops.aten.eye."));
+    if (size.known || (!makes && !(name == "end" && counts))) return false;
     if (slices && input_) {
       const auto length = asked_size();
       if (length && length->same(size)) return true;
     }
     const Symbols::Owner* owner = symbols_.owner(size.expression);
+    if (const auto length = owner || slices ? std::nullopt : symbols_.growth(size.expression)) {
+      found_.lengths["like.0"] = *length;
+      found_.plain["from"] = Json::array({0});
+      return true;
+    }
     if (!owner) return false;
     found_.tensors["like.0"] = owner->value;
     found_.plain["from"] = Json::array({owner->axis});
     return true;
+  }
+
+  bool cuts() const { return target_ == "torch.ops.aten.slice.Tensor"; }
+
+  static std::function<std::optional<Size>(const KnownSymbols&)> value_at(const SymbolicSize& size) {
+    if (size.known) return [known = size.known](const KnownSymbols&) { return known; };
+    return [expression = parsed(size.expression)](const KnownSymbols& known) {
+      return expression ? value_of(*expression, known) : std::nullopt;
+    };
+  }
+
+  // A part of an axis whose ends are computed of free sizes, as Python counts them.
+  Status part() {
+    const auto computed = fail(Fault::Unsupported, std::string(computed_from_free));
+    const auto length = input_ ? asked_size() : std::nullopt;
+    if (!length || (found_.plain.contains("step") && found_.plain["step"] != 1)) return computed;
+    const auto bound = [&](const std::string& name, const SymbolicSize& otherwise) {
+      const auto free = bounds_.find(name);
+      if (free != bounds_.end()) return value_at(free->second);
+      const auto said = found_.plain.find(name);
+      return value_at(said == found_.plain.end() || !said->is_number_integer() ? otherwise
+                                                                               : SymbolicSize{said->get<Size>(), {}});
+    };
+    const auto begin = bound("start", {0, {}}), end = bound("end", *length), cells = value_at(*length);
+    const auto range = [=](const KnownSymbols& known) -> std::optional<std::pair<Size, Size>> {
+      const auto n = cells(known), from = begin(known), to = end(known);
+      if (!n || !from || !to) return std::nullopt;
+      const auto placed = [&](Size at) { return std::clamp<Size>(at < 0 ? at + *n : at, 0, *n); };
+      return std::pair{placed(*from), std::max(placed(*from), placed(*to))};
+    };
+    const auto start = symbols_.growth([&](const KnownSymbols& known) {
+      const auto both = range(known);
+      return both ? std::optional(both->first) : std::nullopt;
+    });
+    const auto count = symbols_.growth([&](const KnownSymbols& known) {
+      const auto both = range(known);
+      return both ? std::optional(both->second - both->first) : std::nullopt;
+    });
+    if (!start || !count) return computed;
+    const auto sizes = std::ssize(sizes_of_input());
+    const Size dim = found_.plain.value("dim", Size{0});
+    found_.cut = ExportedArguments::Cut{dim < 0 ? dim + sizes : dim, *start, *count};
+    return {};
+  }
+
+  bool pads_freely(const Json& list) const {
+    return input_ && list.is_array() &&
+           (target_ == "torch.ops.aten.pad.default" || target_ == "torch.ops.aten.constant_pad_nd.default") &&
+           std::ranges::any_of(list, [&](const Json& one) { return !resolved(one).known; });
+  }
+
+  Status pads(const Json& list) {
+    const auto sizes = sizes_of_input();
+    if (list.size() % 2 != 0 || list.size() / 2 > sizes.size())
+      return fail(Fault::Format,
+                  std::to_string(list.size()) + " pads of a tensor of rank " + std::to_string(sizes.size()));
+    for (std::size_t i = 0; 2 * i < list.size(); ++i) {
+      const SymbolicSize before = resolved(list[2 * i]), after = resolved(list[2 * i + 1]);
+      if (before.known == 0 && after.known == 0) continue;
+      const std::size_t axis = sizes.size() - 1 - i;
+      const auto own = value_at(sizes[axis]), front = value_at(before), behind = value_at(after);
+      const auto length = symbols_.growth([&](const KnownSymbols& known) -> std::optional<Size> {
+        const auto n = own(known), first = front(known), last = behind(known);
+        return n && first && last ? std::optional(*n + *first + *last) : std::nullopt;
+      });
+      if (!length) return fail(Fault::Unsupported, std::string(computed_from_free));
+      found_.pads.push_back({static_cast<Size>(axis), *length,
+                             before.known ? "Integer(" + std::to_string(*before.known) + ")" : before.expression});
+    }
+    return {};
   }
 
   // A cell so many before the end of the axis. Where a slice begins or ends is no such place: of an axis that is shorter than that
@@ -226,6 +317,10 @@ class Arguments {
         from.back() = owner->axis;
         found_.tensors["like." + std::to_string(i)] = owner->value;
         found_.plain["from"] = from;
+      } else if (const auto length = makes ? symbols_.growth(size.expression) : std::nullopt) {
+        plain.push_back(1);
+        found_.lengths["like." + std::to_string(i)] = *length;
+        found_.plain["from"] = from;
       } else {
         return fail(Fault::Unsupported, std::string(computed_from_free));
       }
@@ -255,12 +350,18 @@ class Arguments {
   Status between_kept(const std::string& name, const Json& list, const std::vector<SymbolicSize>& before) {
     std::vector<SymbolicSize> after;
     for (const Json& one : list) after.push_back(resolved(one));
+    const auto names = names_in(list_member(node_, "outputs"));
+    const auto result = names.empty() ? std::vector<SymbolicSize>() : sizes_of(names[0]);
+    for (std::size_t i = 0; i < after.size() && result.size() == after.size(); ++i)
+      if (after[i].known == -1) after[i] = result[i];
+    if (by_groups(before, after)) return {};
     const std::size_t most = std::min(before.size(), after.size());
     std::size_t left = 0, right = 0;
     while (left < most && before[left].same(after[left])) ++left;
     while (left + right < most && before[before.size() - 1 - right].same(after[after.size() - 1 - right])) ++right;
     Json plain = Json::array(), from = Json::array();
     TensorArguments likes;
+    std::map<std::string, Growth> lengths;
     std::size_t free = 0, owned = 0;
     for (std::size_t i = 0; i < after.size(); ++i) {
       const bool kept = i < left || i + right >= after.size(), is_free = !after[i].known || *after[i].known == -1;
@@ -269,6 +370,10 @@ class Arguments {
       if (kept || !is_free) continue;
       ++free;
       const Symbols::Owner* owner = after[i].known ? nullptr : symbols_.owner(after[i].expression);
+      if (const auto length = owner || after[i].known ? std::nullopt : symbols_.growth(after[i].expression)) {
+        ++owned;
+        lengths["like." + std::to_string(i)] = *length;
+      }
       if (!owner) continue;
       ++owned;
       from.back() = owner->axis;
@@ -278,11 +383,38 @@ class Arguments {
       return fail(Fault::Unsupported, "has several sizes that are computed from free ones; give the input a size");
     if (free > 1) {
       found_.tensors.merge(likes);
+      found_.lengths.merge(lengths);
       found_.plain["from"] = std::move(from);
     }
     found_.plain["kept"] = Json::array({left, right});
     found_.plain[name] = std::move(plain);
     return {};
+  }
+
+  // Whether the new shape is several groups of axes, each of which has one free size at most.
+  bool by_groups(const std::vector<SymbolicSize>& before, const std::vector<SymbolicSize>& after) {
+    const auto from = symbols_.unlike(before), to = symbols_.unlike(after);
+    const auto groups = from && to ? axis_groups(*from, *to) : std::nullopt;
+    if (!groups) return false;
+    std::vector<ExportedArguments::Regrouped> made;
+    std::size_t axis = 0, rank = before.size();
+    for (const RegroupedAxes& group : *groups) {
+      if (group.from != 1 || group.to != 1) {
+        ExportedArguments::Regrouped one;
+        one.to.assign(axis, 0);
+        for (std::size_t i = 0; i < group.to; ++i) one.to.push_back(after[axis + i].known.value_or(-1));
+        if (std::ranges::count(one.to, Size{-1}) > 1) return false;
+        const std::size_t right = rank - axis - group.from;
+        one.to.insert(one.to.end(), right, 0);
+        one.kept = {static_cast<Size>(axis), static_cast<Size>(right)};
+        made.push_back(std::move(one));
+        rank = rank - group.from + group.to;
+      }
+      axis += group.to;
+    }
+    if (made.size() < 2) return false;
+    found_.groups = std::move(made);
+    return true;
   }
 
   // Rows that repeat axes of size 1 as often as a free size says.
@@ -310,14 +442,16 @@ class Arguments {
   const Json* values_;
   const Json* input_ = nullptr;
   std::string target_;
+  std::map<std::string, SymbolicSize> bounds_;  // of a slice, where they are free
   ExportedArguments found_;
 };
 
 }  // namespace
 
 void Symbols::read(const Json& graph) {
-  if (const Json* values = member(graph, "sym_int_values"); values && values->is_object())
-    for (const auto& [name, value] : values->items()) named_[name] = size_in(value);
+  for (const char* kind : {"sym_int_values", "sym_float_values"})
+    if (const Json* values = member(graph, kind); values && values->is_object())
+      for (const auto& [name, value] : values->items()) named_[name] = size_in(value);
 }
 
 SymbolicSize Symbols::named(const std::string& name) const {
@@ -351,6 +485,56 @@ std::optional<FreeNumber> Symbols::steady(const std::string& expression) const {
     if (std::ranges::all_of(std::array<Size, 8>{1, 2, 3, 10, 11, 13, 100, 1023}, is_met)) return found;
   }
   return std::nullopt;
+}
+
+const Symbols::Owner* Symbols::owner_of_symbol(const std::string& name) const {
+  for (const auto& [own, owner] : owners_) {
+    const auto expression = parsed(own);
+    if (expression && expression->function == "Symbol" && expression->name == name) return &owner;
+  }
+  return nullptr;
+}
+
+std::optional<Growth> Symbols::growth(
+    const std::function<std::optional<Size>(const KnownSymbols& known)>& value) const {
+  for (const auto& [own, owner] : owners_) {
+    const auto expression = parsed(own);
+    if (!expression || expression->function != "Symbol") continue;
+    const auto least = least_.find(expression->name);
+    KnownSymbols known = numbers_;
+    const auto steps = stepwise([&](Size n) -> std::optional<Size> {
+      if (least != least_.end() && n < least->second) return std::nullopt;
+      known[expression->name] = n;
+      return value(known);
+    });
+    if (steps) return Growth{owner.value, owner.axis, *steps};
+  }
+  return std::nullopt;
+}
+
+std::optional<Sizes> Symbols::unlike(const std::vector<SymbolicSize>& sizes) const {
+  constexpr Size unit = 420;
+  constexpr std::array<Size, 8> primes{11, 13, 17, 19, 23, 29, 31, 37};
+  KnownSymbols known = numbers_;
+  std::size_t next = 0;
+  for (const auto& [own, owner] : owners_) {
+    const auto expression = parsed(own);
+    if (expression && expression->function == "Symbol" && !known.contains(expression->name))
+      known[expression->name] = unit * primes[next++ % primes.size()];
+  }
+  Sizes found;
+  for (const SymbolicSize& size : sizes) {
+    const auto n = size.known ? size.known : value_of(size.expression, known);
+    if (!n || *n < 1) return std::nullopt;
+    found.push_back(*n);
+  }
+  return found;
+}
+
+std::optional<Growth> Symbols::growth(const std::string& expression) const {
+  const auto found = parsed(expression);
+  if (!found) return std::nullopt;
+  return growth([&](const KnownSymbols& known) { return value_of(*found, known); });
 }
 
 std::vector<SymbolicSize> Symbols::sizes_of(const Json* meta) {

@@ -2,11 +2,13 @@
 // torch.nn.functional, sizes that are expressions resolved where they can be.
 #pragma once
 #include "containers/json.h"
+#include "formats/free_length.h"
 #include "formats/function.h"
 #include "formats/torch/exported/expressions.h"
 
 #include <nlohmann/json.hpp>
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -47,8 +49,16 @@ class Symbols {
     const auto found = owners_.find(expression);
     return found == owners_.end() ? nullptr : &found->second;
   }
+  const Owner* owner_of_symbol(const std::string& name) const;
+  // The program is not run where the symbol is smaller.
+  void set_least(const std::string& name, Size least) { least_[name] = least; }
   // What grows steadily with one free size. Nothing: what does otherwise.
   std::optional<FreeNumber> steady(const std::string& expression) const;
+  // What grows in steps with one free size, which alone has a number when `value` is asked.
+  std::optional<Growth> growth(const std::function<std::optional<Size>(const KnownSymbols& known)>& value) const;
+  std::optional<Growth> growth(const std::string& expression) const;
+  // The sizes where every free one is another multiple of many numbers. Nothing: one of them is not computed of those.
+  std::optional<Sizes> unlike(const std::vector<SymbolicSize>& sizes) const;
   // The sizes of a tensor by its metadata.
   static std::vector<SymbolicSize> sizes_of(const Json* meta);
 
@@ -56,12 +66,32 @@ class Symbols {
   std::map<std::string, SymbolicSize> named_;
   KnownSymbols numbers_;
   std::map<std::string, Owner> owners_;
+  std::map<std::string, Size> least_;
 };
 
 struct ExportedArguments {
   Json plain = Json::object();
   TensorArguments tensors;
-  std::map<std::string, FreeNumber> free_numbers;  // that tensors are computed with
+  std::map<std::string, std::string> free_numbers;  // that tensors are computed with, as expressions
+  std::map<std::string, Growth> lengths;  // lists that are so long stand for what tensors are as long as
+  // A part of an axis that begins and is as long as free sizes say.
+  struct Cut {
+    Size dim = 0;
+    Growth start, length;
+  };
+  std::optional<Cut> cut;
+  // Pads of one axis: how many cells there are then, and in front.
+  struct Pad {
+    Size dim = 0;
+    Growth length;
+    std::string before;
+  };
+  std::vector<Pad> pads;
+  // A new shape, one group of axes after the other: how many axes on the left and on the right stay.
+  struct Regrouped {
+    Sizes to, kept;
+  };
+  std::vector<Regrouped> groups;
   bool trains = false;  // BatchNorm or dropout would act
 };
 

@@ -54,13 +54,13 @@ Number call_of(std::string_view name, const std::vector<double>& all) {
   return std::nullopt;
 }
 
-class SizeExpression {
+class ExpressionText {
  public:
-  SizeExpression(std::string_view text, const KnownSymbols& known) : text_(text), known_(known) {}
+  explicit ExpressionText(std::string_view text) : text_(text) {}
 
-  Number run() {
-    const Number value = expression(0);
-    return value && at_ == text_.size() ? value : std::nullopt;
+  std::optional<SizeExpression> run() {
+    auto found = expression(0);
+    return found && at_ == text_.size() ? found : std::nullopt;
   }
 
  private:
@@ -93,11 +93,12 @@ class SizeExpression {
   }
 
   // A number by its digits, which may be all there is between the parentheses of Integer and Float.
-  static Number digits(std::string_view text) {
+  static std::optional<SizeExpression> digits(std::string_view text) {
     const std::string copy(text);
     char* end = nullptr;
     const double value = std::strtod(copy.c_str(), &end);
-    return !copy.empty() && *end == '\0' && std::isfinite(value) ? Number(value) : std::nullopt;
+    if (copy.empty() || *end != '\0' || !std::isfinite(value)) return std::nullopt;
+    return SizeExpression{.function = {}, .name = {}, .number = value, .of = {}};
   }
 
   // What follows "Symbol('s0'": its assumptions, which say nothing about its number.
@@ -109,36 +110,45 @@ class SizeExpression {
     return take(')');
   }
 
-  Number symbol() {
-    const auto name = quoted();
-    if (!name || !skip_pairs()) return std::nullopt;
-    const auto found = known_.find(*name);
-    return found == known_.end() ? std::nullopt : Number(static_cast<double>(found->second));
-  }
-
-  Number expression(int depth) {
+  std::optional<SizeExpression> expression(int depth) {
     if (depth > most_depth) return std::nullopt;
     const std::string_view name = word();
     if (!take('(')) return digits(name);
-    if (name == "Symbol") return symbol();
-    std::vector<double> all;
-    if (name == "Float") {
+    if (name == "Symbol" || name == "Float") {
       const auto text = quoted();
-      const Number value = text ? digits(*text) : std::nullopt;
-      return value && skip_pairs() ? value : std::nullopt;
+      if (!text || !skip_pairs()) return std::nullopt;
+      if (name == "Symbol") return SizeExpression{.function = "Symbol", .name = std::string(*text), .of = {}};
+      auto number = digits(*text);
+      if (number) number->is_fraction = true;
+      return number;
     }
+    SizeExpression all{.function = std::string(name), .name = {}, .of = {}};
     do {
-      const Number one = expression(depth + 1);
+      auto one = expression(depth + 1);
       if (!one) return std::nullopt;
-      all.push_back(*one);
+      all.of.push_back(*std::move(one));
     } while (take(','));
-    return take(')') ? call_of(name, all) : std::nullopt;
+    return take(')') ? std::optional(std::move(all)) : std::nullopt;
   }
 
   std::string_view text_;
-  const KnownSymbols& known_;
   std::size_t at_ = 0;
 };
+
+Number worked_out(const SizeExpression& expression, const KnownSymbols& known) {
+  if (expression.function.empty()) return expression.number;
+  if (expression.function == "Symbol") {
+    const auto found = known.find(expression.name);
+    return found == known.end() ? std::nullopt : Number(static_cast<double>(found->second));
+  }
+  std::vector<double> all;
+  for (const SizeExpression& one : expression.of) {
+    const Number number = worked_out(one, known);
+    if (!number) return std::nullopt;
+    all.push_back(*number);
+  }
+  return call_of(expression.function, all);
+}
 
 // The one symbol that the text names, however often.
 std::optional<std::string> only_symbol(std::string_view text) {
@@ -155,10 +165,17 @@ std::optional<std::string> only_symbol(std::string_view text) {
 
 }  // namespace
 
-std::optional<Size> value_of(std::string_view expression, const KnownSymbols& known) {
-  const Number value = SizeExpression(expression, known).run();
+std::optional<SizeExpression> parsed(std::string_view expression) { return ExpressionText(expression).run(); }
+
+std::optional<Size> value_of(const SizeExpression& expression, const KnownSymbols& known) {
+  const Number value = worked_out(expression, known);
   if (!value || *value != std::floor(*value) || std::abs(*value) >= largest_exact) return std::nullopt;
   return static_cast<Size>(*value);
+}
+
+std::optional<Size> value_of(std::string_view expression, const KnownSymbols& known) {
+  const auto found = parsed(expression);
+  return found ? value_of(*found, known) : std::nullopt;
 }
 
 std::optional<std::pair<std::string, Size>> solved(std::string_view expression, Size value) {

@@ -7,10 +7,24 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace convoy::torch {
 
 using KnownSymbols = std::map<std::string, Size, std::less<>>;
+
+// An expression by its parts: a symbol, a number, or a function of others.
+struct SizeExpression {
+  std::string function;  // "Symbol": `name`; empty: `number`
+  std::string name;
+  double number = 0;
+  bool is_fraction = false;  // the number is written as one
+  std::vector<SizeExpression> of;
+};
+// Nothing: text that is no such expression.
+std::optional<SizeExpression> parsed(std::string_view expression);
+// Nothing: a symbol that is not known, a function that is not, a value that is no whole number.
+std::optional<Size> value_of(const SizeExpression& expression, const KnownSymbols& known);
 
 // "Add(FloorDiv(Symbol('s0', positive=True, integer=True), Integer(2)), Integer(1))" with s0 = 7 is 4. Nothing: a symbol that
 // is not known, a function that is not, a value that is no whole number, text that is no such expression.

@@ -1,7 +1,7 @@
 // The graph of an exported program: signature, nodes, module stack. Source: torch/_export/serde/schema.py.
 #include "formats/torch/exported/reader.h"
 
-#include "formats/free_reshape.h"
+#include "formats/free_length.h"
 #include "formats/recorded_type.h"
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
@@ -11,6 +11,7 @@
 #include "formats/torch/exported/archive.h"
 #include "formats/torch/exported/arguments.h"
 #include "formats/torch/exported/call_spec.h"
+#include "formats/torch/exported/free_numbers.h"
 #include "formats/torch/exported/nodes.h"
 #include "formats/torch/exported/views.h"
 #include "formats/torch/kept_state.h"
@@ -24,12 +25,15 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <set>
 #include <utility>
 
 namespace convoy::torch {
 namespace {
+
+constexpr FunctionRow cut_row{"slice", "input", read_cut_to}, padded_row{"pad", "input", read_padded_to};
 
 constexpr std::string_view in_training =
     "was exported for training; call model.eval() before torch.export.export, so that BatchNorm and dropout are at "
@@ -125,6 +129,7 @@ class ExportedReader {
     constexpr Size usual = 2;  // what torch.export says of every free size
     const Size least = std::max(usual, bound("min_val").value_or(usual));
     const auto most = bound("max_val");
+    if (least > usual) symbols_.set_least(std::string(expression.substr(0, expression.find('\''))), least);
     const std::string named = input + ".shape[" + std::to_string(axis) + "]";
     if (least > usual) graph_.conditions.push_back(named + " >= " + std::to_string(least));
     if (most) graph_.conditions.push_back(named + " <= " + std::to_string(*most));
@@ -267,7 +272,8 @@ class ExportedReader {
   Status call(const Json& node) {
     const std::string target = text_member(node, "target");
     if (target.starts_with("_operator.") || target.starts_with("torch.sym_") || target.starts_with("math.") ||
-        target == "torch.ops.aten.sym_size.int" || target == "torch.ops.aten._assert_tensor_metadata.default" ||
+        target == "torch.ops.aten.sym_size.int" || target == "torch.ops.aten.sym_numel.default" ||
+        target == "torch.ops.aten._assert_tensor_metadata.default" ||
         target == "torch.ops.aten._assert_scalar.default" || target.starts_with("torch.ops.aten._assert_async.") ||
         target == "torch.ops.aten.sym_constrain_range_for_size.default")
       return {};  // sizes are known by their expressions; assertions compute nothing
@@ -283,10 +289,15 @@ class ExportedReader {
     auto arguments = call_arguments(node, tensors_, symbols_, values_);
     if (!arguments) return pass(arguments);
     if (arguments->trains) return fail(Fault::Unsupported, std::string(in_training));
-    for (const auto& [name, free] : arguments->free_numbers) {
-      const auto number = number_of(node, free);
-      if (!number) return std::unexpected(number.error());
+    for (const auto& [name, expression] : arguments->free_numbers) {
+      const auto number = counted(node, [&](FunctionCall& made) { return number_of(made, symbols_, expression); });
+      if (!number) return within("argument '" + name + "'", Status(std::unexpected(number.error())));
       arguments->tensors[name] = *number;
+    }
+    for (const auto& [name, length] : arguments->lengths) {
+      const auto ones = counted(node, [&](FunctionCall& made) { return ones_of_length(made, length); });
+      if (!ones) return std::unexpected(ones.error());
+      arguments->tensors[name] = *ones;
     }
     const std::string overload = target.substr(is_quantized ? quantized.size() : aten.size()),
                       operation = overload.substr(0, overload.find('.'));
@@ -295,7 +306,10 @@ class ExportedReader {
     const auto names = names_in(list_member(node, "outputs"));
     const AtenRow row = is_quantized ? AtenRow{quantized_decomposed_row(overload), std::move(arguments->plain)}
                                      : aten_row(overload, std::move(arguments->plain));
-    auto results = add_call(node, row, std::move(arguments->tensors), names.size());
+    auto results = arguments->cut               ? add_cut(node, *arguments)
+                   : !arguments->groups.empty() ? add_groups(node, row, *arguments)
+                   : arguments->pads.empty()    ? add_call(node, row, std::move(arguments->tensors), names.size())
+                                                : add_pads(node, *arguments, row.arguments);
     if (!results && results.error().fault == Fault::Format && !is_quantized && !is_known_overload(overload))
       return fail(Fault::Unsupported, "is an overload of the operator that is not carried");
     if (!results) return pass(results);
@@ -311,17 +325,57 @@ class ExportedReader {
     return {};
   }
 
-  Result<ValueId> number_of(const Json& node, const FreeNumber& free) {
+  // What free sizes are counted by.
+  Result<ValueId> counted(const Json& node, const std::function<ValueId(FunctionCall&)>& count) {
     const Json nothing = Json::object();
     FunctionCall call(graph_, "size", nothing, {}, text_member(node, "name"));
-    const auto with = [&](BinaryFunction function, ValueId number, Size other) {
-      return call.add(Binary{function}, {number, call.make_constant("number", Tensor::of({}, Sizes{other}))});
-    };
-    ValueId number = length_along(call, free.like, free.axis);
-    if (free.scale != 1) number = with(BinaryFunction::Multiply, number, free.scale);
-    if (free.offset != 0) number = with(BinaryFunction::Add, number, free.offset);
+    const ValueId made = count(call);
     if (auto done = call.done(); !done) return pass(done);
-    return number;
+    return made;
+  }
+
+  Result<std::vector<ValueId>> add_cut(const Json& node, ExportedArguments& arguments) {
+    const auto& [dim, start, length] = *arguments.cut;
+    const auto ones = counted(node, [&](FunctionCall& made) { return ones_of_length(made, length); });
+    if (!ones) return std::unexpected(ones.error());
+    arguments.tensors["like"] = *ones;
+    if (!start.is_constant() || start.steps.first != 0) {
+      const auto begin = counted(node, [&](FunctionCall& made) {
+        if (start.is_constant()) return made.make_constant("start", Tensor::of({}, Sizes{start.steps.first}));
+        return made.add(Reduce{Reduction::Sum, {0}, false}, {ones_of_length(made, start)});
+      });
+      if (!begin) return std::unexpected(begin.error());
+      arguments.tensors["start"] = *begin;
+    }
+    return add_call(node, AtenRow{&cut_row, {{"dim", dim}}}, std::move(arguments.tensors), 1);
+  }
+
+  Result<std::vector<ValueId>> add_groups(const Json& node, const AtenRow& row, const ExportedArguments& arguments) {
+    std::vector<ValueId> x{arguments.tensors.at("input")};
+    for (const auto& [to, kept] : arguments.groups) {
+      auto made = add_call(node, AtenRow{row.row, {{"size", to}, {"kept", kept}}}, {{"input", x[0]}}, 1);
+      if (!made) return made;
+      x = *std::move(made);
+    }
+    return x;
+  }
+
+  Result<std::vector<ValueId>> add_pads(const Json& node, const ExportedArguments& arguments, const Json& plain) {
+    std::vector<ValueId> x{arguments.tensors.at("input")};
+    for (const auto& [dim, length, before] : arguments.pads) {
+      const auto ones = counted(node, [&](FunctionCall& made) { return ones_of_length(made, length); });
+      const auto first = counted(node, [&](FunctionCall& made) { return number_of(made, symbols_, before); });
+      if (!ones) return std::unexpected(ones.error());
+      if (!first) return std::unexpected(first.error());
+      Json words{{"dim", dim}};
+      for (const char* word : {"mode", "value"})
+        if (const Json* said = member(plain, word); said && !said->is_null()) words[word] = *said;
+      auto made =
+          add_call(node, AtenRow{&padded_row, words}, {{"input", x[0]}, {"like", *ones}, {"before", *first}}, 1);
+      if (!made) return made;
+      x = *std::move(made);
+    }
+    return x;
   }
 
   // Where the first cell that as_strided() looks at lies behind the first one of its tensor, whose memory is row-major.

@@ -1,22 +1,84 @@
 // SAME as programs write it: F.pad by numbers that are computed of the input's size, and a convolution behind it.
+#include "formats/free_length.h"
 #include "formats/torch/source/functions.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 
 namespace convoy::torch {
+
+namespace {
+
+constexpr FunctionRow padded_row{"pad", "input", read_padded_to};
+
+// The number as the model counts it.
+Result<ValueId> counted(Tracer& tracer, Interpreter& in, const Value& number) {
+  const auto* free = number.as<FreeSize>();
+  auto made = free ? number_of(tracer, in, *free)
+                   : Made(tracer.constant(in, Tensor::of({}, std::vector<std::int64_t>{number.whole()})));
+  if (!made) return std::unexpected(made.error());
+  return tracer.value_of(*made->as<SourceTensor>());
+}
+
+// What is padded along each axis that a free size decides, or that pads are said of.
+Result<ValueId> padded_by(Tracer& tracer, Interpreter& in, const FreePad& pad, const std::string& mode, double value) {
+  ValueId x = pad.of;
+  for (std::size_t i = 0; i < pad.axes.size(); ++i) {
+    const FreePad::Axis& axis = pad.axes[i];
+    if (axis.before.is_whole() && axis.before.whole() == 0 && axis.after.is_whole() && axis.after.whole() == 0)
+      continue;
+    const Dim own = tracer.graph[pad.of].type.shape[i];
+    const Value size = own.known() ? Value::of(*own)
+                                   : Value::of(in.make<FreeSize>(pad.of, static_cast<Size>(i),
+                                                                 "size " + std::to_string(i) + " of " +
+                                                                     text_of(tracer.graph[pad.of].type.shape)));
+    auto total = in.binary("+", size, axis.before);
+    if (total) total = in.binary("+", *total, axis.after);
+    if (!total) return std::unexpected(total.error());
+    const auto list = lengths_in(tracer, in, in.list({*total}));
+    if (!list) return std::unexpected(list.error());
+    const Value length = list->as<python::Sequence>()->items[0];
+    TensorArguments tensors{{"input", x}};
+    if (const auto* free = length.as<FreeSize>()) {
+      auto ones = free->axis == 0 && tracer.graph[free->tensor].type.rank() == 1
+                      ? Made(tracer.tensor(in, free->tensor))
+                      : call_function_named(tracer, in, "ones", Arguments{{length}, {{"dtype", in.text("int64")}}});
+      if (!ones) return std::unexpected(ones.error());
+      const auto like = tracer.value_of(*ones->as<SourceTensor>());
+      if (!like) return like;
+      tensors["like"] = *like;
+    } else {
+      const auto n = static_cast<std::size_t>(std::max<std::int64_t>(length.whole(), 0));
+      const Value ones = tracer.constant(in, Tensor::of({length.whole()}, std::vector<std::int64_t>(n, 1)));
+      tensors["like"] = ones.as<SourceTensor>()->value;
+    }
+    const auto before = counted(tracer, in, axis.before);
+    if (!before) return before;
+    tensors["before"] = *before;
+    const auto made = tracer.call(in, padded_row, {{"dim", i}, {"mode", mode}, {"value", value}}, std::move(tensors));
+    if (!made) return std::unexpected(made.error());
+    x = made->front();
+  }
+  return x;
+}
+
+}  // namespace
 
 Result<std::optional<Value>> padded_freely(Tracer& tracer, Interpreter& in, const NamedValues& named) {
   auto* x = named.size() < 2 ? nullptr : named[0].second.as<SourceTensor>();
   const auto* pads = x ? named[1].second.as<python::Sequence>() : nullptr;
   const auto is_free = [](const Value& v) { return v.as<FreeSize>() != nullptr; };
   if (!pads || std::ranges::none_of(pads->items, is_free)) return std::nullopt;
+  std::string mode = "constant";
+  double filling = 0;
   for (std::size_t i = 2; i < named.size(); ++i) {
     const Value& said = named[i].second;
-    const auto* mode = said.as<python::Text>();
-    const bool plain = mode ? mode->text == "constant" : said.is_none() || (said.is_number() && said.real() == 0);
-    if (!plain) return fail(Fault::Usage, "pads by a size that is free with other than zeros; give --shape");
+    if (const auto* word = said.as<python::Text>()) mode = word->text;
+    else if (said.is_number()) filling = said.real();
+    else if (!said.is_none())
+      return fail(Fault::Usage, "pads by a size that is free with a value that is free; give --shape");
   }
   const auto value = tracer.value_of(*x);
   if (!value) return std::unexpected(value.error());
@@ -31,16 +93,22 @@ Result<std::optional<Value>> padded_freely(Tracer& tracer, Interpreter& in, cons
   for (std::size_t i = 0; 2 * i < pads->items.size(); ++i) {
     FreePad::Axis& axis = pad->axes[static_cast<std::size_t>(rank) - 1 - i];
     axis = {pads->items[2 * i], pads->items[2 * i + 1]};
-    for (const Value& side : {axis.before, axis.after}) {
-      const auto* free = side.as<FreeSize>();
-      const bool own = free && free->axis == rank - 1 - static_cast<Size>(i) && free->tensor == *value;
-      if (!own && !side.is_whole())
-        return fail(Fault::Usage, "pads by " + (free ? free->text : python::repr(in, side)) +
-                                      ", which is free; give the sizes of the input with --shape");
-    }
+    for (const Value& side : {axis.before, axis.after})
+      if (!side.is_whole() && !side.as<FreeSize>())
+        return fail(Fault::Format, "pads by " + python::repr(in, side) + ", which is no whole number");
   }
-  const Value made = tracer.tensor(in, *value);
-  made.as<SourceTensor>()->free_pad = std::move(pad);
+  const bool is_plain = std::ranges::all_of(pad->axes, [&](const FreePad::Axis& axis) {
+    const Size at = &axis - pad->axes.data();
+    return std::ranges::all_of(std::array{axis.before, axis.after}, [&](const Value& side) {
+      const auto* free = side.as<FreeSize>();
+      return side.is_whole() || (free && free->axis == at && free->tensor == *value);
+    });
+  });
+  auto padded = padded_by(tracer, in, *pad, mode, filling);
+  const bool may_be_same = is_plain && mode == "constant" && filling == 0;
+  if (!padded && !may_be_same) return std::unexpected(padded.error());
+  const Value made = tracer.tensor(in, padded ? *padded : ValueId{});
+  if (may_be_same) made.as<SourceTensor>()->free_pad = std::move(pad);
   return made;
 }
 
@@ -82,6 +150,20 @@ Result<Padding> padding_of(Interpreter& in, const FreePad::Axis& axis, Window wi
 }
 
 }  // namespace
+
+Result<std::vector<ValueId>> Tracer::call_padded(Interpreter& in, const FunctionRow& row, const Json& arguments,
+                                                 TensorArguments tensors, const SourceTensor& padded) {
+  const std::shared_ptr<FreePad> pad = padded.free_pad;
+  TensorArguments plain = tensors;
+  plain["input"] = pad->of;
+  auto made = call(in, row, arguments, std::move(plain));
+  if (!made) return made;
+  const auto same = with_free_pad(in, *pad, made->front());
+  if (same) return std::vector{*same};
+  if (!padded.value) return std::unexpected(same.error());
+  tensors["input"] = padded.value;
+  return call(in, row, arguments, std::move(tensors));
+}
 
 Result<ValueId> Tracer::with_free_pad(Interpreter& in, const FreePad& pad, ValueId result) {
   const NodeId producer = graph[result].producer;

@@ -11,7 +11,7 @@ std::unexpected<Error> free_decision(const std::string& text) {
 }
 
 // `compute` at every size that is tried: the value where all agree; nothing: they do not, or it fails somewhere.
-Result<std::optional<Value>> settled(Interpreter& in, const FreeSize::At& compute) {
+Result<std::optional<Value>> settled(Interpreter& in, const std::function<Made(Interpreter&, Size)>& compute) {
   std::optional<Value> first;
   for (const Size n : tried_sizes()) {
     const auto one = compute(in, n);
@@ -25,30 +25,37 @@ Result<std::optional<Value>> settled(Interpreter& in, const FreeSize::At& comput
 }
 
 // A value computed of a free size: a number, where it is always the same.
-Made computed(Interpreter& in, const FreeSize& of, std::string text, FreeSize::At compute) {
-  auto known = settled(in, compute);
-  if (!known) return pass(known);
-  if (*known) return **known;
-  return Value::of(in.make<FreeSize>(of.tensor, of.axis, std::move(text), std::move(compute)));
+Made computed(Interpreter& in, const FreeSize& of, Size axis, std::string text, FreeSize::At compute,
+              FreeSize::Computed how) {
+  if (axis >= 0) {
+    auto known = settled(in, [&](Interpreter& with, Size n) {
+      return compute(with, [n](const FreeSize&) { return std::optional(n); });
+    });
+    if (!known) return pass(known);
+    if (*known) return **known;
+  }
+  return Value::of(in.make<FreeSize>(of.tensor, axis, std::move(text), std::move(compute), std::move(how)));
 }
 
-// f(numbers), each of which may be free by the same size.
+// f(numbers), each of which may be free.
 Made applied(Interpreter& in, const FreeSize& of, const std::string& name, const Value& function, ValueList given) {
+  Size axis = of.axis;
   for (const Value& one : given) {
     const auto* free = one.as<FreeSize>();
-    if (!one.is_number() && !(free && free->tensor == of.tensor && free->axis == of.axis && of.axis >= 0))
-      return free_decision(of.text);
+    if (!one.is_number() && !free) return free_decision(of.text);
+    if (free && (free->tensor != of.tensor || free->axis != of.axis)) axis = -1;
   }
-  return computed(in, of, name + "(" + of.text + ")", [function, given](Interpreter& with, Size n) -> Made {
+  const auto compute = [function, given](Interpreter& with, const FreeSize::Cells& cells) -> Made {
     if (auto step = with.step(); !step) return pass(step);
     ValueList numbers;
     for (const Value& one : given) {
-      auto number = one.as<FreeSize>() ? one.as<FreeSize>()->number(with, n) : Made(one);
+      auto number = one.as<FreeSize>() ? one.as<FreeSize>()->number(with, cells) : Made(one);
       if (!number) return number;
       numbers.push_back(*number);
     }
     return with.call(function, std::move(numbers));
-  });
+  };
+  return computed(in, of, axis, name + "(" + of.text + ")", compute, {name, given});
 }
 
 }  // namespace
@@ -64,7 +71,28 @@ const std::vector<Size>& tried_sizes() {
   return sizes;
 }
 
-Made FreeSize::number(Interpreter& in, Size n) const { return at ? at(in, n) : Made(Value::of(n)); }
+FreeSize* computed_of(Interpreter& in, std::string words, const ValueList& read, FreeSize::At compute) {
+  const FreeSize* first = nullptr;
+  bool is_one = true;
+  for (const Value& one : read) {
+    const auto* free = one.as<FreeSize>();
+    if (!free) continue;
+    if (!first) first = free;
+    is_one = is_one && free->tensor == first->tensor && free->axis == first->axis;
+  }
+  return in.make<FreeSize>(first ? first->tensor : ValueId{}, first && is_one ? first->axis : -1, std::move(words),
+                           std::move(compute), FreeSize::Computed{{}, read});
+}
+
+Made FreeSize::number(Interpreter& in, const Cells& cells) const {
+  if (at) return at(in, cells);
+  const auto n = cells(*this);
+  return n ? Made(Value::of(*n)) : Made(std::unexpected(free_decision(text).error()));
+}
+
+Made FreeSize::number(Interpreter& in, Size n) const {
+  return number(in, [n](const FreeSize&) { return std::optional(n); });
+}
 
 std::optional<FreeSize::Steady> FreeSize::steady(Interpreter& in) const {
   if (is_size()) return Steady{};
@@ -114,21 +142,14 @@ Result<std::optional<Value>> FreeSize::binary(Interpreter& in, std::string_view 
   const std::string right = free ? free->text : python::repr(in, other);
   const std::string words =
       reversed ? right + " " + std::string(symbol) + " " + text : text + " " + std::string(symbol) + " " + right;
-  if (free && !same) {
-    if (decides) return free_decision(text);
-    return Value::of(in.make<FreeSize>(tensor, -1, words, [words](Interpreter&, Size) -> Made {
-      return fail(Fault::Usage, words + " is free; give the sizes of the input with --shape");
-    }));
-  }
-  if (axis < 0) {
-    if (decides) return free_decision(text);
-    return Value::of(in.make<FreeSize>(tensor, -1, words, at));
-  }
+  const bool is_of_one = axis >= 0 && (!free || same);
+  if (decides && !is_of_one) return free_decision(text);
   const Value self = Value::of(this);
-  const At compute = [self, other, word = std::string(symbol), reversed](Interpreter& with, Size n) -> Made {
+  const At compute = [self, other, word = std::string(symbol), reversed](Interpreter& with,
+                                                                         const Cells& cells) -> Made {
     if (auto step = with.step(); !step) return pass(step);
-    auto mine = self.as<FreeSize>()->number(with, n);
-    auto theirs = other.as<FreeSize>() ? other.as<FreeSize>()->number(with, n) : Made(other);
+    auto mine = self.as<FreeSize>()->number(with, cells);
+    auto theirs = other.as<FreeSize>() ? other.as<FreeSize>()->number(with, cells) : Made(other);
     if (!mine) return mine;
     if (!theirs) return theirs;
     if (reversed) std::swap(*mine, *theirs);
@@ -139,11 +160,15 @@ Result<std::optional<Value>> FreeSize::binary(Interpreter& in, std::string_view 
     return with.binary(word, *mine, *theirs);
   };
   if (decides) {
-    auto known = settled(in, compute);
+    auto known = settled(in, [&](Interpreter& with, Size n) {
+      return compute(with, [n](const FreeSize&) { return std::optional(n); });
+    });
     if (!known) return pass(known);
     return *known ? Result<std::optional<Value>>(**known) : free_decision(text);
   }
-  auto made = computed(in, *this, words, compute);
+  ValueList both{self, other};
+  if (reversed) std::swap(both[0], both[1]);
+  auto made = computed(in, *this, is_of_one ? axis : -1, words, compute, {std::string(symbol), std::move(both)});
   if (!made) return pass(made);
   return *made;
 }
@@ -155,6 +180,7 @@ Result<std::optional<Value>> FreeSize::unary(Interpreter& in, std::string_view s
 
 Result<bool> FreeSize::truth(Interpreter& in) {
   if (is_size()) return true;  // no axis is empty
+  if (axis < 0) return free_decision(text);
   const auto known = settled(in, [this](Interpreter& with, Size n) -> Made {
     const auto one = number(with, n);
     if (!one) return one;

@@ -17,14 +17,22 @@ class Tracer;
 // same at every size that is tried.
 class FreeSize : public python::Object {
  public:
-  // What it is where the free size is n.
-  using At = std::function<Result<python::Value>(python::Interpreter& in, Size n)>;
+  // How many cells a size stands for; nothing: it cannot have been met.
+  using Cells = std::function<std::optional<Size>(const FreeSize& size)>;
+  // What it is where sizes are so many.
+  using At = std::function<Result<python::Value>(python::Interpreter& in, const Cells& cells)>;
+  // What it was computed with: "+" of two, "int" of one.
+  struct Computed {
+    std::string function;
+    python::ValueList of;
+  };
 
-  FreeSize(ValueId of, Size which, std::string words, At number = {})
-      : tensor(of),
+  FreeSize(ValueId tensor_of, Size which, std::string words, At number = {}, Computed made_with = {})
+      : tensor(tensor_of),
         axis(which),
         text(std::move(words)),
-        at(std::move(number)) {}
+        at(std::move(number)),
+        how(std::move(made_with)) {}
   std::string type_name() const override { return "size that is free"; }
   Result<std::optional<python::Value>> attribute(python::Interpreter& in, const std::string& name) override;
   Result<std::optional<python::Value>> binary(python::Interpreter& in, std::string_view symbol, python::Value other,
@@ -32,6 +40,8 @@ class FreeSize : public python::Object {
   Result<std::optional<python::Value>> unary(python::Interpreter& in, std::string_view symbol) override;
   Result<bool> truth(python::Interpreter& in) override;
   bool is_size() const { return !at; }  // the size itself
+  Result<python::Value> number(python::Interpreter& in, const Cells& cells) const;
+  // Of one size alone.
   Result<python::Value> number(python::Interpreter& in, Size n) const;
 
   // scale * n + offset, where that is what it is at every size that is tried.
@@ -44,11 +54,32 @@ class FreeSize : public python::Object {
   const Size axis;  // of the tensor; -1: worked out of several
   const std::string text;
   const At at;
+  const Computed how;
 };
 
-// A size that is free, or what grows steadily with it, as a number that the model counts: ones along its axis, added up.
-// Fails (Usage): another function of it.
+// What is computed of these, some of which are free.
+FreeSize* computed_of(python::Interpreter& in, std::string words, const python::ValueList& read, FreeSize::At compute);
+
+// A number as the model counts it: ones along the axis, added up, and what is computed of it. Fails (Usage): no operator of tensors
+// computes it.
 Result<python::Value> number_of(Tracer& tracer, python::Interpreter& in, const FreeSize& free);
+
+// The size of a list of so many cells, which the model makes of one size that it is fed; itself, where it is a size. Fails (Usage):
+// it does not grow in steps.
+Result<FreeSize*> length_of(Tracer& tracer, python::Interpreter& in, FreeSize& free);
+
+// The same for each of a list of sizes that is no size of a tensor.
+Result<python::Value> lengths_in(Tracer& tracer, python::Interpreter& in, const python::Value& list);
+
+// x in another shape of which several sizes are free, one group of axes that hold as many cells after the other. Nothing: it is one
+// group alone.
+Result<std::optional<python::Value>> reshaped_by_groups(Tracer& tracer, python::Interpreter& in, const python::Value& x,
+                                                        const python::ValueList& to);
+
+// Makes it a condition of the graph that sizes, some of which are free, hold as many cells as others: that sizes of its inputs are
+// multiples of a number. Fails (Usage): it is no such condition.
+Status expect_as_many(Tracer& tracer, python::Interpreter& in, const python::ValueList& from,
+                      const python::ValueList& to);
 
 // The sizes at which a computation is tried.
 const std::vector<Size>& tried_sizes();

@@ -339,19 +339,23 @@ Result<std::optional<Value>> settled_arguments(Tracer& tracer, Interpreter& in, 
   if (name == "norm")  // 'fro' is the length of the vector
     std::erase_if(named, [](const auto& one) { return one.first == "p" && one.second.template as<python::Text>(); });
   if (name == "pad") return padded_freely(tracer, in, named);
-  if (name == "view" || name == "reshape")
-    if (auto settled = settle_free(tracer, in, named); !settled) return pass(settled);
+  if (name != "view" && name != "reshape") return std::nullopt;
+  if (auto settled = settle_free(tracer, in, named); !settled) return pass(settled);
+  const auto* sizes = named.size() < 2 ? nullptr : named[1].second.as<python::Sequence>();
+  const auto is_free = [](const Value& one) { return one.as<FreeSize>() != nullptr; };
+  if (sizes && named[0].second.as<SourceTensor>() && std::ranges::count_if(sizes->items, is_free) > 1)
+    return reshaped_by_groups(tracer, in, named[0].second, sizes->items);
   return std::nullopt;
 }
 
-// A convolution may make SAME of pads that a free size decides: then it reads what is padded.
-std::shared_ptr<FreePad> free_pad_of(Tracer& tracer, Interpreter& in, const std::string& name, NamedValues& named) {
+// What a convolution reads that may make SAME of pads which a free size decides: then it is called with what is padded. Null: it is
+// no such convolution.
+SourceTensor* padded_input(Tracer& tracer, Interpreter& in, const std::string& name, NamedValues& named) {
   if (name != "conv1d" && name != "conv2d" && name != "conv3d") return nullptr;
   auto* tensor = named.empty() ? nullptr : named.front().second.as<SourceTensor>();
   if (!tensor || !tensor->free_pad) return nullptr;
-  auto pad = tensor->free_pad;
-  named.front().second = tracer.tensor(in, pad->of);
-  return pad;
+  named.front().second = tracer.tensor(in, tensor->free_pad->of);
+  return tensor;
 }
 
 // Free sizes that are those of other tensors: of an expansion (stretched_like in catalogue/aten.h), or of a new shape.
@@ -389,14 +393,37 @@ Result<Likes> free_shape(Tracer& tracer, Interpreter& in, NamedValues& named) {
   std::size_t left = 0, right = 0;
   while (left < most && stays(settled[left], left)) ++left;
   while (left + right < most && stays(settled[settled.size() - 1 - right], shape.size() - 1 - right)) ++right;
+  const auto is_kept_at = [&](std::size_t i) { return i < left || i >= settled.size() - right; };
+  std::size_t open = 0;
+  for (std::size_t i = 0; i < settled.size(); ++i)
+    open += !is_kept_at(i) && (settled[i].as<FreeSize>() || (settled[i].is_whole() && settled[i].whole() == -1));
+  const bool is_computed = std::ranges::any_of(settled, [](const Value& one) {
+    const auto* free = one.as<FreeSize>();
+    return free && !free->is_size();
+  });
+  if (open > 1 && is_computed) {
+    const auto own_sizes = in.attribute(named[0].second, "shape");
+    if (!own_sizes) return std::unexpected(own_sizes.error());
+    const auto fits = expect_as_many(tracer, in, own_sizes->as<python::Sequence>()->items, settled);
+    if (!fits) return std::unexpected(fits.error());
+  }
   for (std::size_t i = 0; i < settled.size(); ++i) {
-    const auto* free = settled[i].as<FreeSize>();
+    auto* free = settled[i].as<FreeSize>();
+    if (free && open > 1 && !is_kept_at(i)) {
+      const auto length = length_of(tracer, in, *free);
+      if (!length) return std::unexpected(length.error());
+      free = *length;
+    }
     const bool is_size = free && free->is_size();
     likes.from.push_back(is_size ? free->axis : 0);
-    if (!is_size) continue;
-    const bool is_kept = i < left || i >= settled.size() - right;
+    if (!free) continue;
+    const bool is_kept = is_kept_at(i);
+    if (!is_size) {  // the only one: what is left
+      settled[i] = Value::of(std::int64_t{-1});
+      continue;
+    }
     settled[i] = Value::of(std::int64_t{is_kept ? 0 : -1});
-    if (!is_kept) likes.tensors["like." + std::to_string(i)] = free->tensor;
+    if (!is_kept && open > 1) likes.tensors["like." + std::to_string(i)] = free->tensor;
   }
   likes.kept = Json::array({left, right});
   named[1].second = in.list(std::move(settled));
@@ -413,7 +440,9 @@ Result<Likes> free_image(Tracer& tracer, Interpreter& in, NamedValues& named) {
   for (auto& [word, value] : named) {
     if (word != "size") continue;
     if (value.as<FreeSize>()) value = in.list(ValueList(space, value));
-    const auto* sizes = value.as<python::Sequence>();
+    auto lengths = lengths_in(tracer, in, value);
+    if (!lengths) return std::unexpected(lengths.error());
+    const auto* sizes = lengths->as<python::Sequence>();
     if (!sizes) continue;
     ValueList settled = sizes->items;
     for (std::size_t i = 0; i < settled.size(); ++i) {
@@ -434,6 +463,11 @@ Result<Likes> free_likes(Tracer& tracer, Interpreter& in, const std::string& nam
   Likes likes;
   auto* tensor =
       named.size() < 2 || (name != "expand" && name != "broadcast_to") ? nullptr : named[0].second.as<SourceTensor>();
+  if (tensor) {
+    auto lengths = lengths_in(tracer, in, named[1].second);
+    if (!lengths) return std::unexpected(lengths.error());
+    named[1].second = *lengths;
+  }
   const auto* sizes = tensor ? named[1].second.as<python::Sequence>() : nullptr;
   if (!sizes) return likes;
   const auto own = tracer.shape_of(*tensor);
@@ -462,7 +496,7 @@ Made by_row(Tracer& tracer, Interpreter& in, const std::string& name, bool in_pl
   auto settled = settled_arguments(tracer, in, name, *named);
   if (!settled) return pass(settled);
   if (*settled) return **settled;
-  const auto free_pad = free_pad_of(tracer, in, name, *named);
+  const SourceTensor* padded = padded_input(tracer, in, name, *named);
   const bool is_shape = name == "view" || name == "reshape";
   auto likes = is_shape ? free_shape(tracer, in, *named) : free_likes(tracer, in, name, *named);
   if (!likes) return std::unexpected(likes.error());
@@ -476,13 +510,9 @@ Made by_row(Tracer& tracer, Interpreter& in, const std::string& name, bool in_pl
   const int storage = may_share_memory(name) && ready->first ? ready->first->storage : -1;
   SourceTensor* target = ready->first;
   const bool writes = in_place || ready->in_place;
-  const auto values = tracer.call(in, *row, ready->plain, std::move(ready->tensors), results_of(name, *named));
+  const auto values = padded ? tracer.call_padded(in, *row, ready->plain, std::move(ready->tensors), *padded)
+                             : tracer.call(in, *row, ready->plain, std::move(ready->tensors), results_of(name, *named));
   if (!values) return std::unexpected(values.error());
-  if (free_pad) {
-    const auto same = tracer.with_free_pad(in, *free_pad, values->front());
-    if (!same) return std::unexpected(same.error());
-    return tracer.tensor(in, *same);
-  }
   if (writes && target && values->size() == 1) {
     if (auto done = tracer.write(in, *target, (*values)[0]); !done) return pass(done);
     return Value::of(target);

@@ -1,4 +1,5 @@
 // x[...]: whole numbers, slices, None, `...`, and lists of places.
+#include "formats/free_length.h"
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/source/free_size.h"
@@ -11,6 +12,8 @@
 namespace convoy::torch {
 
 namespace {
+
+constexpr FunctionRow cut_row{"slice", "input", read_cut_to};
 
 bool is_list(const Value& part) { return part.as<Sequence>() || part.as<SourceTensor>(); }
 bool is_number(const Value& part) { return part.is_whole() && !part.is_truth(); }
@@ -76,7 +79,74 @@ class Indexing {
     return now_;
   }
 
+  // Where a part of an axis of n cells begins and ends, as Python counts them.
+  static std::pair<Size, Size> range_of(std::optional<Size> start, std::optional<Size> stop, Size n) {
+    const auto placed = [n](Size at) { return std::clamp<Size>(at < 0 ? at + n : at, 0, n); };
+    const Size begin = start ? placed(*start) : 0, end = stop ? placed(*stop) : n;
+    return {begin, std::max(begin, end)};
+  }
+
+  // x[:, t // 2:]: where it begins and how long it is follow from a size that is free. Nothing: it is another slice.
+  Result<std::optional<Value>> freely_cut(const python::Cut& cut, Size axis) {
+    auto* free_start = cut.start.as<FreeSize>();
+    auto* free_stop = cut.stop.as<FreeSize>();
+    const bool has_step = !cut.step.is_none() && !(cut.step.is_whole() && cut.step.whole() == 1);
+    const bool to_size = free_stop && free_stop->is_size() && cut.start.is_none();
+    if (has_step || to_size || (!free_start && !free_stop)) return std::nullopt;
+    const auto id = tracer_.value_of(*now_.as<SourceTensor>());
+    if (!id) return std::unexpected(id.error());
+    const Dim own = tracer_.graph[*id].type.shape[static_cast<std::size_t>(axis)];
+    auto* size =
+        in_.make<FreeSize>(*id, axis, "size " + std::to_string(axis) + " of " + text_of(tracer_.graph[*id].type.shape));
+    ValueList read{cut.start, cut.stop};
+    if (!own.known()) read.push_back(Value::of(size));
+    // Both ends, as numbers of what they are computed of.
+    const auto ends = [&, start = cut.start, stop = cut.stop, length = own.known() ? Value::of(*own) : Value::of(size)](
+                          Interpreter& with, const FreeSize::Cells& cells) -> Result<std::pair<Size, Size>> {
+      const auto whole = [&](const Value& value) -> Result<std::optional<Size>> {
+        if (value.is_none()) return std::nullopt;
+        const auto* free = value.as<FreeSize>();
+        const auto number = free ? free->number(with, cells) : Made(value);
+        if (!number) return std::unexpected(number.error());
+        if (!number->is_whole()) return fail(Fault::Format, "a slice by " + python::repr(with, *number));
+        return number->whole();
+      };
+      const auto begin = whole(start), end = whole(stop), n = whole(length);
+      if (!begin) return std::unexpected(begin.error());
+      if (!end) return std::unexpected(end.error());
+      if (!n) return std::unexpected(n.error());
+      return range_of(*begin, *end, **n);
+    };
+    return parts_of(*id, axis, std::move(read), ends);
+  }
+
+  using Ends = std::function<Result<std::pair<Size, Size>>(Interpreter&, const FreeSize::Cells&)>;
+  Result<std::optional<Value>> parts_of(ValueId x, Size axis, const ValueList& read, const Ends& ends) {
+    const auto computed = [&](std::string words, Size (*which)(const std::pair<Size, Size>&)) {
+      return computed_of(in_, std::move(words), read,
+                         [ends, which](Interpreter& with, const FreeSize::Cells& cells) -> Made {
+                           const auto both = ends(with, cells);
+                           return both ? Made(Value::of(which(*both))) : Made(std::unexpected(both.error()));
+                         });
+    };
+    const auto length = length_of(
+        tracer_, in_, *computed("the length of a slice", [](const auto& both) { return both.second - both.first; }));
+    if (!length) return std::unexpected(length.error());
+    const auto start =
+        number_of(tracer_, in_, *computed("the begin of a slice", [](const auto& both) { return both.first; }));
+    if (!start) return std::unexpected(start.error());
+    const auto begin = tracer_.value_of(*start->as<SourceTensor>());
+    if (!begin) return std::unexpected(begin.error());
+    const auto made =
+        tracer_.call(in_, cut_row, {{"dim", axis}}, {{"input", x}, {"like", (*length)->tensor}, {"start", *begin}});
+    if (!made) return std::unexpected(made.error());
+    return tracer_.tensor(in_, (*made)[0]);
+  }
+
   Made slice(const python::Cut& cut, Size axis) {
+    auto part = freely_cut(cut, axis);
+    if (!part) return pass(part);
+    if (*part) return **part;
     Json arguments{{"dim", axis}};
     TensorArguments tensors;
     for (const auto& [word, bound] : {std::pair{"start", cut.start}, {"end", cut.stop}, {"step", cut.step}}) {

@@ -351,10 +351,9 @@ Made run_layer(Tracer& tracer, Interpreter& in, const std::string& name, Argumen
     return call_function_named(
         tracer, in, "embedding",
         Arguments{{given.placed[1], said(*self, "weight")}, {{"max_norm", said(*self, "max_norm")}}});
-  const std::shared_ptr<FreePad> free_pad = name.starts_with("Conv") && name.find("Transpose") == std::string::npos
-                                                ? x->free_pad
-                                                : std::shared_ptr<FreePad>();
-  const auto input = free_pad ? Result<ValueId>(free_pad->of) : tracer.value_of(*x, wanted_shape(tracer, *self, name));
+  const bool may_be_same = x->free_pad && name.starts_with("Conv") && name.find("Transpose") == std::string::npos;
+  const auto input =
+      may_be_same ? Result<ValueId>(x->free_pad->of) : tracer.value_of(*x, wanted_shape(tracer, *self, name));
   if (!input) return std::unexpected(input.error());
   TensorArguments tensors{{"input", *input}};
   const FunctionRow* row = layer_row(name);
@@ -362,14 +361,10 @@ Made run_layer(Tracer& tracer, Interpreter& in, const std::string& name, Argumen
   if (!arguments) return pass(arguments);
   if (auto added = add_weights(tracer, *self, tensors); !added) return pass(added);
   if (auto added = add_called(tracer, in, name, given, tensors, *arguments); !added) return pass(added);
-  const auto values =
-      tracer.call(in, *row, *arguments, std::move(tensors), name.find("MaxPool") != std::string::npos ? 2 : 1);
+  const std::size_t results = name.find("MaxPool") != std::string::npos ? 2 : 1;
+  const auto values = may_be_same ? tracer.call_padded(in, *row, *arguments, std::move(tensors), *x)
+                                  : tracer.call(in, *row, *arguments, std::move(tensors), results);
   if (!values) return std::unexpected(values.error());
-  if (free_pad) {
-    const auto same = tracer.with_free_pad(in, *free_pad, values->front());
-    if (!same) return std::unexpected(same.error());
-    return tracer.tensor(in, *same);
-  }
   const Value* in_place = self->attributes.find("inplace");
   if (in_place && in_place->is_whole() && in_place->whole() != 0 && values->size() == 1) {
     if (auto done = tracer.write(in, *x, (*values)[0]); !done) return pass(done);

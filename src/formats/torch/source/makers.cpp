@@ -111,13 +111,10 @@ Made filled_like(Tracer& tracer, Interpreter& in, const std::string& name, Sourc
   return tracer.tensor(in, (*values)[0]);
 }
 
-// Whether a shape has sizes that come only when the model runs: what they are is some tensor's.
+// Whether a shape has sizes that come only when the model runs.
 bool has_free_size(const Value& shape) {
   const auto* all = shape.as<Sequence>();
-  return all && std::ranges::any_of(all->items, [](const Value& one) {
-           const auto* free = one.as<FreeSize>();
-           return free && free->is_size();
-         });
+  return all && std::ranges::any_of(all->items, [](const Value& one) { return one.as<FreeSize>() != nullptr; });
 }
 
 // zeros(x.shape[0], 5) and others: one number, stretched. It is nobody's view.
@@ -126,7 +123,9 @@ Made filled_freely(Tracer& tracer, Interpreter& in, const std::string& name, Nam
   Value shape;
   for (auto& [word, value] : named) {
     if (word == "size") {
-      shape = value;
+      auto lengths = lengths_in(tracer, in, value);
+      if (!lengths) return lengths;
+      shape = *lengths;
       const std::size_t rank = shape.as<Sequence>()->items.size();
       value = in.list(ValueList(rank, Value::of(std::int64_t{1})));
     }
@@ -140,17 +139,20 @@ Made filled_freely(Tracer& tracer, Interpreter& in, const std::string& name, Nam
   return tensor && tensor->value ? Made(tracer.tensor(in, tensor->value)) : stretched;
 }
 
-// arange(x.shape[1]): places along an axis whose length comes only when the model runs, taken out of the arguments.
-const FreeSize* counted_axis(NamedValues& named) {
+// arange(x.shape[1]), eye(...), linspace(0, 1, ...): as many as a size that comes only when the model runs, which is taken out of the
+// arguments.
+FreeSize* counted_axis(const std::string& name, NamedValues& named) {
   const auto is = [&](const char* word, std::int64_t usual) {
     const auto found = std::ranges::find(named, word, [](const auto& one) { return one.first; });
     return found == named.end() || (found->second.is_whole() && found->second.whole() == usual);
   };
-  const auto end = std::ranges::find(named, "end", [](const auto& one) { return one.first; });
-  const auto* free = end == named.end() ? nullptr : end->second.as<FreeSize>();
-  if (!free || !free->is_size() || !is("start", 0) || !is("step", 1)) return nullptr;
-  std::erase_if(named,
-                [](const auto& one) { return one.first == "start" || one.first == "end" || one.first == "step"; });
+  const std::string_view count = name == "arange" ? "end" : name == "linspace" ? "steps" : name == "eye" ? "n" : "";
+  const auto end = std::ranges::find(named, count, [](const auto& one) { return one.first; });
+  auto* free = end == named.end() ? nullptr : end->second.as<FreeSize>();
+  if (!free || (name == "arange" && (!is("start", 0) || !is("step", 1)))) return nullptr;
+  std::erase_if(named, [&](const auto& one) {
+    return one.first == count || (name == "arange" && (one.first == "start" || one.first == "step"));
+  });
   return free;
 }
 
@@ -194,7 +196,12 @@ Made filled(Tracer& tracer, Interpreter& in, const std::string& name, Arguments 
   const auto size = std::ranges::find(*named, "size", [](const auto& one) { return one.first; });
   if (!drawn && size != named->end() && has_free_size(size->second))
     return filled_freely(tracer, in, name, *std::move(named));
-  const FreeSize* along = name == "arange" ? counted_axis(*named) : nullptr;
+  FreeSize* along = counted_axis(name, *named);
+  if (along) {
+    const auto length = length_of(tracer, in, *along);
+    if (!length) return std::unexpected(length.error());
+    along = *length;
+  }
   auto ready = prepared(tracer, in, *named);
   if (!ready) return pass(ready);
   if (along) {

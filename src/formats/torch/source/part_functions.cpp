@@ -9,68 +9,15 @@
 
 namespace convoy::torch {
 
-namespace {
-
-using Results = std::vector<ValueId>;
-
-Size axis_in(FunctionCall& call, Size axis, Size rank) {
-  if (axis < -rank || axis >= rank)
-    call.refuse(Fault::Format, "axis " + std::to_string(axis) + " of an input of rank " + std::to_string(rank));
-  return axis < 0 ? axis + rank : axis;
-}
-
 // x.unfold(dim, size, step): windows along one axis, which come last.
-Results windows_of(FunctionCall& call) {
-  ValueId x = call.tensor("input");
-  const Size rank = call.rank(x), at = axis_in(call, call.attrs.integer("dimension"), rank);
-  const Size size = call.attrs.integer("size"), step = call.attrs.integer("step");
-  const Dim whole = call.dim(x, at);
-  if (!call.failed() && !whole.known())
-    call.refuse(Fault::Usage, "unfolds an axis whose size is free; give it with --shape");
-  if (!call.failed() && (size < 1 || step < 1 || size > *whole))
-    call.refuse(Fault::Format, "windows of " + std::to_string(size) + " cells by " + std::to_string(step) +
-                                   " along an axis of " + std::to_string(*whole));
-  if (call.failed()) return {};
-  const Size count = (*whole - size) / step + 1;
-  if (step == size) {
-    if (count * size != *whole) x = call.add(Slice{.axis = at, .start = {}, .stop = count * size}, {x});
-  } else {
-    constexpr Size most = Size{1} << 24;
-    if (checked_multiply(count, size).value_or(most + 1) > most) {
-      call.refuse(Fault::Limit, "unfolds into over " + std::to_string(most) + " cells along an axis");
-      return {};
-    }
-    Take take{at, {}};
-    for (Size window = 0; window < count; ++window)
-      for (Size cell = 0; cell < size; ++cell) take.indices.push_back(window * step + cell);
-    x = call.add(take, {x});
-  }
-  Sizes shape, order;
-  bool is_open = false;
-  for (Size i = 0; i < rank; ++i) {
-    const Dim own = call.dim(x, i);
-    if (i == at) shape.insert(shape.end(), {count, size});
-    else if (own.known()) shape.push_back(*own);
-    else shape.push_back(i == 0 ? 0 : -1);
-    is_open = is_open || (i > 0 && i != at && !own.known());
-    order.push_back(i <= at ? i : i + 1);
-  }
-  if (std::ranges::count(shape, Size{-1}) > 1) call.refuse(Fault::Usage, "unfolds beside several free sizes");
-  order.push_back(at + 1);
-  return {call.add(Transpose{order}, {call.add(Reshape{shape}, {x})})};
-}
-
-}  // namespace
-
 Made unfolded(Tracer& tracer, Interpreter& in, const std::string&, Arguments given) {
-  static constexpr FunctionRow row{"unfold", "input dimension size step", windows_of};
-  auto named = named_arguments(in, given, row.parameters, "unfold");
+  auto named = named_arguments(in, given, "input dimension size step", "unfold");
   if (!named) return pass(named);
   for (auto& [word, value] : *named)
     if (word == "dim") word = "dimension";
   auto ready = prepared(tracer, in, *named);
   if (!ready) return pass(ready);
-  const auto values = tracer.call(in, row, ready->plain, std::move(ready->tensors));
+  const auto values = tracer.call(in, *aten_named("unfold"), ready->plain, std::move(ready->tensors));
   if (!values) return std::unexpected(values.error());
   return answered(tracer, in, *values, ready->first ? ready->first->storage : -1, false);
 }

@@ -10,28 +10,36 @@
 
 namespace convoy::torch {
 
+// As often as free sizes say, too.
 Made repeated(Tracer& tracer, Interpreter& in, const std::string&, Arguments given) {
-  static constexpr FunctionRow row{"repeat", "input sizes", [](FunctionCall& call) -> std::vector<ValueId> {
-                                     ValueId x = call.tensor("input");
-                                     const Sizes sizes = call.attrs.list("sizes");
-                                     const Size front = static_cast<Size>(sizes.size()) - call.rank(x);
-                                     if (front < 0) call.refuse(Fault::Format, "fewer numbers than axes");
-                                     Sizes added;
-                                     for (Size i = 0; i < front; ++i) added.push_back(i);
-                                     if (!added.empty()) x = call.add(Unsqueeze{added}, {x});
-                                     for (std::size_t i = 0; i < sizes.size(); ++i) {
-                                       if (sizes[i] < 1)
-                                         call.refuse(Fault::Unsupported,
-                                                     "repeats an axis " + std::to_string(sizes[i]) + " times");
-                                       else if (sizes[i] > 1) x = call.add(Tile{static_cast<Size>(i), sizes[i]}, {x});
-                                     }
-                                     return {x};
-                                   }};
-  auto named = named_arguments(in, given, "input sizes...", "repeat");
+  for (auto& [word, value] : given.named)
+    if (word == "sizes") word = "repeats";
+  auto named = named_arguments(in, given, "input repeats...", "repeat");
   if (!named) return pass(named);
+  Json from = Json::array();
+  TensorArguments likes;
+  for (auto& [word, value] : *named) {
+    if (word != "repeats") continue;
+    const auto lengths = lengths_in(tracer, in, value);
+    if (!lengths) return lengths;
+    const auto* list = lengths->as<Sequence>();
+    if (!list) continue;
+    ValueList times = list->items;
+    for (Value& one : times) {
+      const auto* free = one.as<FreeSize>();
+      if (one.is_whole() && one.whole() < 1)
+        return fail(Fault::Unsupported, "repeats an axis " + std::to_string(one.whole()) + " times");
+      if (free) likes["like." + std::to_string(from.size())] = free->tensor;
+      from.push_back(free ? free->axis : 0);
+      if (free) one = Value::of(std::int64_t{1});
+    }
+    value = in.list(std::move(times));
+  }
   auto ready = prepared(tracer, in, *named);
   if (!ready) return pass(ready);
-  const auto values = tracer.call(in, row, ready->plain, std::move(ready->tensors));
+  if (!likes.empty()) ready->plain["from"] = std::move(from);
+  ready->tensors.merge(std::move(likes));
+  const auto values = tracer.call(in, *aten_named("repeat"), ready->plain, std::move(ready->tensors));
   if (!values) return std::unexpected(values.error());
   return answered(tracer, in, *values, -1, false);
 }

@@ -175,22 +175,6 @@ Tensor number_beside(DType dtype, const Value& number) {
 
 }  // namespace
 
-Made number_of(Tracer& tracer, Interpreter& in, const FreeSize& free) {
-  const auto steady = free.axis >= 0 ? free.steady(in) : std::nullopt;
-  if (!steady)
-    return fail(Fault::Usage,
-                "computes with " + free.text + ", which is free; give the sizes of the input with --shape");
-  const Value one = tracer.constant(in, Tensor::of(Sizes{1}, std::vector<std::int64_t>{1}));
-  const Value size = Value::of(in.make<FreeSize>(free.tensor, free.axis, free.text));
-  auto number = call_function_named(tracer, in, "expand", Arguments{{one, in.list({size})}, {}});
-  if (number) number = call_function_named(tracer, in, "sum", Arguments{{*number}, {}});
-  if (number && steady->scale != 1)
-    number = call_function_named(tracer, in, "mul", Arguments{{*number, Value::of(steady->scale)}, {}});
-  if (number && steady->offset != 0)
-    number = call_function_named(tracer, in, "add", Arguments{{*number, Value::of(steady->offset)}, {}});
-  return number;
-}
-
 Result<std::optional<Value>> SourceTensor::binary(Interpreter& in, std::string_view symbol, Value other,
                                                   bool reversed) {
   struct Operator {

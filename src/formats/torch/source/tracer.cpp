@@ -182,7 +182,7 @@ DType Tracer::dtype_of(const SourceTensor& tensor, DType otherwise) const {
 Result<ValueId> Tracer::value_of(SourceTensor& tensor, const std::optional<Shape>& wanted, DType dtype) {
   if (tensor.stale)
     return fail(Fault::Unsupported, "reads a tensor that another view of the same memory has changed in place");
-  if (tensor.free_pad)
+  if (tensor.free_pad && !tensor.value)
     return fail(Fault::Usage,
                 "pads by the size of the input, which is free, and not for a convolution alone; give the sizes of the "
                 "input with --shape");

@@ -46,8 +46,7 @@ class SourceTensor : public python::Object {
   bool is_random = false;  // its numbers come from no file and no program
   std::string input_name;  // of an input
   std::optional<Shape> said;  // its shape, where that is known before anybody uses it
-  std::shared_ptr<FreePad>
-      free_pad;  // padded by sizes that are free: only a convolution that makes SAME of it may read it
+  std::shared_ptr<FreePad> free_pad;  // padded by sizes that are free: a convolution may make SAME of it
   // Where it is whole[key]: what is written into it is written there, too, while that still has the value `of_whole`.
   SourceTensor* whole = nullptr;
   python::Value key;
@@ -71,9 +70,10 @@ class Tracer {
   // The same numbers in another order of memory: a copy, unless they lie so already. Once one of the two is changed in place,
   // the other is no longer known.
   Result<python::Value> laid_anew(python::Interpreter& in, ValueId value, int storage);
-  // A convolution over `pad` was just added without padding: says SAME in it where that is what the pads are at every
-  // size. Fails (Usage) where they are something else.
-  Result<ValueId> with_free_pad(python::Interpreter& in, const FreePad& pad, ValueId result);
+  // A convolution of what was padded by sizes that are free: says SAME in it where that is what the pads are at every size,
+  // and reads the padded numbers where they are something else. Fails (Usage) where those cannot be made.
+  Result<std::vector<ValueId>> call_padded(python::Interpreter& in, const FunctionRow& row, const Json& arguments,
+                                           TensorArguments tensors, const SourceTensor& padded);
   // The value as code reads it that keeps gradients: what was computed where none are kept passes none back.
   Result<ValueId> recorded(ValueId value);
   // x.detach(): the same numbers in the same memory. Known numbers have no gradient, and stay as they are.
@@ -133,6 +133,7 @@ class Tracer {
   const LoadOptions& options() const { return options_; }
 
  private:
+  Result<ValueId> with_free_pad(python::Interpreter& in, const FreePad& pad, ValueId result);
   Status take(std::vector<LoadedTensor> loaded, const NamedWeights& named);
   Result<std::vector<ValueId>> folded(std::size_t first, std::vector<ValueId> values);
   Status draw_weights();
