@@ -33,6 +33,14 @@ class Warning(UserWarning):  # noqa: A001  as `convoy.Warning` it reads well
     """Something that the caller should know of how a live model was read."""
 
 
+def warn(what: str) -> None:
+    """Points at the line that called the package, however deep in it this is said."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("convoy", "contextlib"):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(what, Warning, stacklevel=level)
+
+
 def _is_a(thing: Any, module: str, *names: str) -> bool:
     """Whether `thing` is an instance of one of these classes of a framework that is imported already."""
     for name in names:
@@ -64,7 +72,7 @@ def _in_eval_mode(module: Any) -> Iterator[None]:
     """Every module as for inference while this lasts, each as it was behind it."""
     training = [part for part in module.modules() if part.training]
     if training:
-        warnings.warn(f"the module is in training mode; it is read as after .eval() ({len(training)} of its modules)", Warning, stacklevel=5)
+        warn(f"the module is in training mode; it is read as after .eval() ({len(training)} of its modules)")
     module.eval()
     try:
         yield

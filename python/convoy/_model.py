@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -58,7 +57,7 @@ class Model:
         self.source = source  # the file, or what kind of object it was
         self.remarks = tuple(native.remarks)  # what to know of how it was read, in sentences
         for remark in self.remarks:
-            warnings.warn(f"{source}: {remark}", _live.Warning, stacklevel=4)
+            _live.warn(f"{source}: {remark}")
 
     @property
     def name(self) -> str:

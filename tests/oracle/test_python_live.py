@@ -263,3 +263,12 @@ def test_weights_of_bytes(convoy):
     file = io.BytesIO()
     torch.save(nn.Linear(2, 3).state_dict(), file)
     assert set(convoy.weights(file.getvalue())) == {"weight", "bias"}
+
+
+def test_a_warning_points_at_the_line_that_called(convoy, tmp_path):
+    net, x = nn.Linear(6, 4), torch.from_numpy(X)
+    for ask in (lambda: convoy.load(net, x), lambda: convoy.port(net, tmp_path / "a.onnx", x), lambda: convoy.to_torch(net, x), lambda: convoy.to_onnx(net, x),
+                lambda: convoy.diff(net, net, x), lambda: convoy.assert_same(net, net, x), lambda: convoy.copy_weights(net, net, x)):  # fmt: skip
+        with pytest.warns(convoy.Warning, match="training mode") as told:
+            ask()
+        assert {one.filename for one in told} == {__file__}

@@ -654,8 +654,9 @@ class Options(Folder):
             self.ported("wrong.onnx", source, quantized="all")
         with self.assertRaisesRegex(convoy.Unsupported, "dequantize"):
             convoy.diff(convoy.load(source), left)
-        with self.assertWarnsRegex(convoy.Warning, "nothing is rounded to their steps"):
+        with self.assertWarnsRegex(convoy.Warning, "nothing is rounded to their steps") as told:
             real = convoy.load(source, dequantize=True)
+        self.assertEqual(told.filename, __file__)
         convoy.assert_same(real, left)
 
     def test_a_port_is_written_as_asked(self):
