@@ -13,14 +13,14 @@ from ._live import Warning
 from ._model import Model, assert_same, diff, diff_calls, load, mend, pad, port, weights
 from ._progress import Progress
 from ._targets import copy_weights, to_keras, to_onnx, to_tflite, to_torch
-from .errors import BrokenFile, Error, FileError, InternalError, NotProven, Unsupported, UsageError
+from .errors import BrokenFile, Error, FileError, InternalError, NotInstalled, NotProven, Unsupported, UsageError
 
 if TYPE_CHECKING:
     from . import batch as batch
     from ._values import CallsDifference, Difference, Finding, Layer, PadAxis, Padding, PadLine, Report, Value
 
-__all__ = ["BrokenFile", "CallsDifference", "Difference", "Error", "FileError", "Finding", "InternalError", "Layer", "Model", "NotProven",
-           "PadAxis", "PadLine", "Padding", "Progress", "Report", "Unsupported", "UsageError", "Value", "Warning", "assert_same", "batch",
+__all__ = ["BrokenFile", "CallsDifference", "Difference", "Error", "FileError", "Finding", "InternalError", "Layer", "Model", "NotInstalled",
+           "NotProven", "PadAxis", "PadLine", "Padding", "Progress", "Report", "Unsupported", "UsageError", "Value", "Warning", "assert_same", "batch",
            "copy_weights", "diff", "diff_calls", "load", "mend", "pad", "port", "to_keras", "to_onnx", "to_tflite", "to_torch", "weights"]
 
 

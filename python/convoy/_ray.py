@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Callable, NamedTuple
 
 from . import _remote
-from .errors import UsageError
+from .errors import NotInstalled
 
 _LEAST, _TIMES = 512 << 20, 10  # bytes that a task declares: so many, and so many times the model's file
 _WAITING = 4  # tasks beside those that run, for each processor: a scheduler that knows 100,000 of them is slow
@@ -94,7 +94,7 @@ def _started() -> Any:
     try:
         import ray
     except ImportError as error:
-        raise UsageError("on_ray needs Ray, which is not installed: pip install ray") from error
+        raise NotInstalled("on_ray needs Ray, which is not installed: pip install ray", name="ray") from error
     if not ray.is_initialized():
         ray.init(log_to_driver=False, logging_level="WARNING")
     return ray

@@ -5,7 +5,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from .errors import FileError, UsageError
+from .errors import FileError, NotInstalled, UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +28,7 @@ def _opened(url: str) -> tuple[Any, str]:
     try:
         from fsspec.core import url_to_fs
     except ImportError as error:
-        raise UsageError("a URL is opened by fsspec, which is not installed: pip install fsspec", url) from error
+        raise NotInstalled("a URL is opened by fsspec, which is not installed: pip install fsspec", url, "fsspec") from error
     try:
         return url_to_fs(url)
     except Exception as error:  # an unknown protocol, or one whose package is missing

@@ -10,7 +10,7 @@ from . import _convoy, _live, _remote, _weights
 from ._arguments import _reading, _seed, _threads
 from ._model import Model, _check_unchanged, _module_inputs, _named, _read_again, _report, port
 from ._progress import Watcher, asked
-from .errors import NotProven, Unsupported, UsageError
+from .errors import NotInstalled, NotProven, Unsupported, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -153,13 +153,31 @@ def _usual_torch() -> Iterator[None]:
         torch.set_default_dtype(default)
 
 
+def _framework(name: str, gives: str, instead: str) -> Any:
+    """Imported before anything is carried, which takes long."""
+    import importlib
+
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:  # Keras's own is that of the framework which it computes with
+        missing = error.name or name
+        packages = {"torch": "torch", "keras": "keras tensorflow"}.get(missing, f"{name} {missing}")
+        raise NotInstalled(f"what comes back is a {gives}, and {missing} is not installed: pip install {packages}; "
+                           f"convoy.port(..., '{instead}') needs no framework", name=missing) from error
+
+
 def to_torch(source: Any, *inputs: Any, **options: Any) -> Any:
-    """A live torch.nn.Module with the weights of `source`, its class written by us; `module.source` is that text."""
+    """A live torch.nn.Module with the weights of `source`, its class written by us; `module.source` is that text.
+
+    Raises
+    ------
+    NotInstalled
+        There is no PyTorch here.
+    """
+    torch = _framework("torch", "torch.nn.Module", "net.py")
     with _live.temporary_folder() as folder:
         path = folder / "port.py"
         port(source, path, *inputs, to="torch", **options)
-        import torch
-
         with torch.random.fork_rng(devices=[]), _usual_torch():  # layers draw weights that are then replaced
             module = _module_from(path).load()
         if not hasattr(module, "source"):  # a layer may be called so
@@ -168,9 +186,14 @@ def to_torch(source: Any, *inputs: Any, **options: Any) -> Any:
 
 
 def to_keras(source: Any, *inputs: Any, **options: Any) -> Any:
-    """A live keras.Model with the weights of `source`."""
-    import keras
+    """A live keras.Model with the weights of `source`.
 
+    Raises
+    ------
+    NotInstalled
+        There is no Keras here, or not the framework that it computes with.
+    """
+    keras = _framework("keras", "keras.Model", "net.keras")
     with _live.temporary_folder() as folder:
         path = folder / "port.keras"
         port(source, path, *inputs, to="keras", **options)

@@ -36,6 +36,17 @@ class UsageError(Error, ValueError):
     """The call itself is wrong: a name that there is not, a shape that no layer takes."""
 
 
+class NotInstalled(UsageError, ModuleNotFoundError):
+    """The call needs a package that is not installed here; `name` says which."""
+
+    def __init__(self, what: str, where: str = "", name: str | None = None) -> None:
+        super().__init__(what, where)
+        self.name = name
+
+    def __reduce__(self):
+        return type(self), (self.what, self.where, self.name)
+
+
 class FileError(Error, OSError):
     """A file cannot be read or written, or exists and may not be replaced."""
 

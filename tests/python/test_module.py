@@ -123,7 +123,7 @@ class Loading(Folder):
 
     def test_a_url_without_what_opens_it_is_said(self):
         code = ("import sys; sys.modules['fsspec'] = sys.modules['fsspec.core'] = None\nimport convoy\n"
-                "try: convoy.load('s3://zoo/net.keras')\nexcept convoy.UsageError as error: print(error)")
+                "try: convoy.load('s3://zoo/net.keras')\nexcept convoy.NotInstalled as error: print(error)")
         said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
         self.assertEqual(said, "s3://zoo/net.keras: a URL is opened by fsspec, which is not installed: pip install fsspec\n")
 
@@ -974,6 +974,20 @@ class Installed(unittest.TestCase):
         self.assertLessEqual({"Report", "batch", "load"}, set(dir(convoy)))
         with self.assertRaises(AttributeError):
             convoy.no_such_thing
+
+    def test_what_comes_back_as_an_object_of_a_framework_needs_it(self):
+        """Said before anything is carried; sys.modules holds None where a package is not found."""
+        for call, missing, words in [("to_torch", "torch", "a torch.nn.Module, and torch is not installed: pip install torch; convoy.port(..., 'net.py')"),
+                                     ("to_keras", "keras", "a keras.Model, and keras is not installed: pip install keras tensorflow; convoy.port"),
+                                     ("to_keras", "tensorflow", "and tensorflow is not installed: pip install keras tensorflow")]:  # fmt: skip
+            with self.subTest(missing), tempfile.TemporaryDirectory() as folder:
+                pathlib.Path(folder, "keras.py").write_text("import tensorflow\n")
+                code = (f"import sys; sys.path.insert(0, {folder!r}); sys.modules[{missing!r}] = None\nimport convoy, pickle\n"
+                        f"try: convoy.{call}('no such file')\nexcept ModuleNotFoundError as error:\n"
+                        "    assert isinstance(error, convoy.UsageError) and str(pickle.loads(pickle.dumps(error))) == str(error)\n    print(error.name, error)")
+                done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertTrue(done.stdout.startswith(missing) and words in done.stdout, done.stdout)
 
     def test_nothing_is_printed(self):
         code = "import sys, convoy; convoy.assert_same(sys.argv[1], sys.argv[1])"
