@@ -12,10 +12,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Callable, Iterator, TypeVar
 
 from . import _remote
+from ._arguments import _array
 from .errors import BrokenFile, FileError, Unsupported, UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path  # it takes as long to import as all else here
+
+    import numpy as np
+else:
+    from . import _numpy as np
 
 T = TypeVar("T")
 
@@ -117,26 +122,81 @@ def _first_line(error: Exception) -> str:
     return f"{type(error).__name__}: {(str(error).strip() or 'no message').splitlines()[0]}"
 
 
-def _example(x: Any) -> Any:
-    """Arrays as tensors, in whatever they are packed."""
+def packed(x: Any, of: Callable[[Any], Any]) -> Any:
+    """What `of` makes of each leaf, packed as the leaves are."""
+    if isinstance(x, dict):
+        return {name: packed(one, of) for name, one in x.items()}
+    if isinstance(x, (list, tuple)) and not _is_numbers(x):
+        leaves = [packed(one, of) for one in x]
+        return type(x)(*leaves) if hasattr(x, "_fields") else type(x)(leaves)
+    return of(x)
+
+
+def _is_numbers(x: Any) -> bool:
+    """Whether lists hold nothing but numbers, which are an array then."""
+    return all(map(_is_numbers, x)) if isinstance(x, (list, tuple)) else isinstance(x, (int, float, np.generic))
+
+
+def _real_types(module: Any) -> set:
+    """Those of its parameters."""
+    return {one.dtype for one in module.parameters() if one.is_floating_point()}
+
+
+def _example(module: Any) -> Callable[[Any], Any]:
+    """Arrays and numbers as tensors. numpy and lists say float64 of what nobody chose a type for: real numbers have that of the
+    parameters, if it is one."""
     import torch
 
-    if isinstance(x, dict):
-        return {name: _example(one) for name, one in x.items()}
-    if isinstance(x, (list, tuple)) and not all(isinstance(one, (int, float)) for one in x):
-        return type(x)(_example(one) for one in x)
-    return x if isinstance(x, torch.Tensor) or x is None else torch.as_tensor(x)
+    types = _real_types(module)
+
+    def example(x: Any) -> Any:
+        if isinstance(x, torch.Tensor) or x is None:
+            return x
+        made = torch.as_tensor(x) if _is_numbers(x) else torch.as_tensor(_array(x))
+        return made.to(next(iter(types))) if made.is_floating_point() and len(types) == 1 else made
+
+    return example
+
+
+def _check_taken(module: Any, examples: tuple) -> None:
+    """torch.export looks at no types: it lets through what the module itself refuses at each call."""
+    import torch
+
+    own, given = _real_types(module), set()
+
+    def note(x: Any) -> None:
+        if isinstance(x, torch.Tensor) and x.is_floating_point():
+            given.add(x.dtype)
+
+    packed(examples, note)
+    if not own or given <= own:
+        return
+    with contextlib.ExitStack() as undone:
+        undone.enter_context(torch.no_grad())
+        undone.enter_context(torch.random.fork_rng(devices=[]))
+        try:
+            twin = _twin(module)
+        except Exception:
+            return  # what cannot be copied is left alone
+        try:
+            twin(*examples)
+        except Exception as error:
+            said = ", ".join(sorted(str(one).removeprefix("torch.") for one in given - own))
+            raise UsageError(f"the module does not take the example input, which is {said} ({_first_line(error)})", type(module).__name__) from error
+
+
+def _twin(module: Any) -> Any:
+    """A copy with the same parameters and whatever else it keeps for itself, so that a call leaves the module as it is."""
+    import copy
+
+    return copy.deepcopy(module, {id(one): one for one in module.parameters()})
 
 
 def _free_batch(x: Any) -> Any:
     """The first axis of every tensor is free where the module lets it be."""
     import torch
 
-    if isinstance(x, dict):
-        return {name: _free_batch(one) for name, one in x.items()}
-    if isinstance(x, (list, tuple)):
-        return type(x)(_free_batch(one) for one in x)
-    return {0: torch.export.Dim.AUTO} if isinstance(x, torch.Tensor) and x.ndim > 1 else None
+    return packed(x, lambda one: {0: torch.export.Dim.AUTO} if isinstance(one, torch.Tensor) and one.ndim > 1 else None)
 
 
 def _asks_for_sizes(program: Any) -> bool:
@@ -177,11 +237,7 @@ def _two_of(x: Any) -> Any:
     """Twice the example: torch.export takes a batch of one for a size that never changes."""
     import torch
 
-    if isinstance(x, dict):
-        return {name: _two_of(one) for name, one in x.items()}
-    if isinstance(x, (list, tuple)):
-        return type(x)(_two_of(one) for one in x)
-    return torch.cat([x, x]) if isinstance(x, torch.Tensor) and x.ndim > 1 and x.shape[0] == 1 else x
+    return packed(x, lambda one: torch.cat([one, one]) if isinstance(one, torch.Tensor) and one.ndim > 1 and one.shape[0] == 1 else one)
 
 
 def _exported(module: Any, examples: tuple, frees_batch: bool) -> Any:
@@ -197,6 +253,29 @@ def _exported(module: Any, examples: tuple, frees_batch: bool) -> Any:
     return program
 
 
+@contextlib.contextmanager
+def _errors_unprinted() -> Iterator[None]:
+    """PyTorch prints a page of frames for what it raises as well."""
+    import logging
+    import threading
+
+    here = threading.get_ident()
+
+    def is_heard(record: logging.LogRecord) -> bool:
+        return record.thread != here or record.levelno < logging.ERROR
+
+    loggers = [one for name, one in list(logging.root.manager.loggerDict.items()) if name.partition(".")[0] == "torch" and isinstance(one, logging.Logger)]
+    handlers = [one for logger in loggers for one in logger.handlers]
+    for one in handlers:
+        one.addFilter(is_heard)
+    try:
+        with open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere):
+            yield
+    finally:
+        for one in handlers:
+            one.removeFilter(is_heard)
+
+
 def _save_module(module: Any, inputs: tuple, path: Path, frees_batch: bool) -> None:
     import torch
 
@@ -204,10 +283,13 @@ def _save_module(module: Any, inputs: tuple, path: Path, frees_batch: bool) -> N
         raise UsageError("a live torch.nn.Module is read by torch.export, which needs an example input: give x")
     place = type(module).__name__
     try:
-        examples = tuple(_example(x) for x in inputs)
+        examples = tuple(packed(x, _example(module)) for x in inputs)
+    except UsageError as error:
+        raise UsageError(f"an example input: {error.what}", place) from error
     except Exception as error:
         raise UsageError(f"an example input is no tensor ({_first_line(error)})", place) from error
-    with _exporting, _in_eval_mode(module), _attributes_kept(module), open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere):
+    with _exporting, _in_eval_mode(module), _attributes_kept(module), _errors_unprinted():
+        _check_taken(module, examples)
         try:
             program = _exported(module, examples, frees_batch)
         except Exception as error:

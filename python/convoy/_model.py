@@ -128,12 +128,7 @@ class Model:
             Another number of inputs, a name that there is not, or a shape that the model does not take.
         """
         by_name = len(inputs) == 1 and isinstance(inputs[0], Mapping)
-        names = [value.name for value in self.inputs]
-        if by_name:
-            inputs = self._in_order(inputs[0])
-        elif len(inputs) == 1 and isinstance(inputs[0], (list, tuple)) and len(names) > 1:
-            inputs = tuple(inputs[0])
-        arrays = [_array(x) for x in inputs]
+        arrays = [_array(x) for x in self._one_by_one(inputs)]
         for value, array in zip(self.inputs, arrays):
             _check_holds(value.name, value.dtype, array)
         settings = _convoy.RunSettings()
@@ -147,6 +142,14 @@ class Model:
         if by_name:
             return dict(zip(self._native.result_names, results))
         return results[0] if len(results) == 1 else tuple(results)
+
+    def _one_by_one(self, inputs: tuple) -> tuple:
+        """Those that are given as one dict or list."""
+        if len(inputs) == 1 and isinstance(inputs[0], Mapping):
+            return self._in_order(inputs[0])
+        if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)) and len(self.inputs) > 1:
+            return tuple(inputs[0])
+        return inputs
 
     def _in_order(self, given: Mapping) -> tuple:
         names = [value.name for value in self.inputs]
@@ -426,9 +429,7 @@ def _report(done: tuple, proof: bool) -> Report:
 
 
 def _inputs_of(model: Model, inputs: tuple) -> list:
-    if len(inputs) == 1 and isinstance(inputs[0], Mapping):
-        inputs = model._in_order(inputs[0])
-    return [_array(x) for x in inputs]
+    return [_array(x) for x in model._one_by_one(inputs)]
 
 
 def _both(a: Any, b: Any, inputs: tuple, of_a: dict, of_b: dict, wish: _convoy.Asked) -> tuple[Model, Model]:
@@ -457,8 +458,8 @@ def _both(a: Any, b: Any, inputs: tuple, of_a: dict, of_b: dict, wish: _convoy.A
         return first, Model(_convoy.load_beside(first._native, os.fsencode(b), _reading(**of_b), wish), os.fspath(b), b, of_b)
     turned = _module_inputs(b, a, inputs)
     ways = [turned] if turned is inputs else [turned, inputs]  # a sequence, or a module that takes images channels last
-    if len(inputs) == 1 and isinstance(inputs[0], Mapping):  # by name to a, one after the other to b
-        ways += [tuple(first._in_order(way[0])) for way in ways]
+    if first._one_by_one(inputs) is not inputs:  # in one to a, one after the other to b
+        ways += [first._one_by_one(way) for way in ways]
     refusal: Error | None = None
     for way in ways:
         try:
@@ -479,9 +480,7 @@ def _module_inputs(one: Any, a: Any, inputs: tuple) -> tuple:
 
 
 def _channels_first(x: Any) -> Any:
-    if isinstance(x, Mapping):
-        return {name: _channels_first(one) for name, one in x.items()}
-    return np.ascontiguousarray(np.moveaxis(np.asarray(x), -1, 1)) if np.ndim(x) > 2 else x
+    return _live.packed(x, lambda one: np.ascontiguousarray(np.moveaxis(np.asarray(_array(one)), -1, 1)) if np.ndim(one) > 2 else one)
 
 
 def pad(call: str, size=(), kernel=(), channels: int | None = None, layout: str = "") -> Padding:

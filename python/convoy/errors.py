@@ -28,7 +28,7 @@ class Error(Exception):
         self.what = what
         self.where = where
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple:
         return type(self), (self.what, self.where)
 
 
@@ -43,7 +43,7 @@ class NotInstalled(UsageError, ModuleNotFoundError):
         super().__init__(what, where)
         self.name = name
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple:
         return type(self), (self.what, self.where, self.name)
 
 

@@ -272,3 +272,66 @@ def test_a_warning_points_at_the_line_that_called(convoy, tmp_path):
         with pytest.warns(convoy.Warning, match="training mode") as told:
             ask()
         assert {one.filename for one in told} == {__file__}
+
+
+def dense() -> nn.Module:
+    torch.manual_seed(4)
+    return nn.Sequential(nn.Linear(6, 4), nn.Tanh()).eval()
+
+
+@pytest.mark.parametrize("given", [lambda x: x[::-1], lambda x: x.tolist(), np.asfortranarray, lambda x: x.astype(">f4"), lambda x: x.astype("float64"),
+                                   lambda x: x.astype("float16"), lambda x: np.repeat(x, 2, 1)[:, ::2], lambda x: [list(row) for row in x],
+                                   lambda x: torch.from_numpy(x).requires_grad_(), lambda x: torch.from_numpy(np.ascontiguousarray(x.T)).t()],
+                         ids=["backwards", "list", "columns first", "big-endian", "float64", "float16", "strided", "rows of numpy's", "gradients", "turned"])  # fmt: skip
+def test_example_inputs_lie_as_they_like(convoy, given):
+    """The same arrays are taken where a model is called; real numbers that are no tensor's have the type of the parameters."""
+    net, x = dense(), given(X.copy())
+    model = convoy.load(net, x)
+    assert (model.inputs[0].shape, model.inputs[0].dtype) == ((None, 6), "float32")
+    tensor = x.detach() if torch.is_tensor(x) else torch.from_numpy(np.array(x, "float32"))
+    assert np.allclose(model(x), net(tensor).detach(), atol=1e-5)
+    assert convoy.diff(net, model, x).same
+
+
+def test_no_type_is_chosen_for_a_module_of_several(convoy):
+    class Mixed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = nn.Linear(6, 4), nn.Linear(4, 2).double()
+
+        def forward(self, x):
+            return self.b(self.a(x.float()).double())
+
+    assert [convoy.load(Mixed().eval(), X.astype(kind)).inputs[0].dtype for kind in ("float32", "float64")] == ["float32", "float64"]
+    assert convoy.load(dense().half(), X).inputs[0].dtype == "float16"
+
+
+def test_what_the_module_itself_refuses_is_no_example(convoy, capfd):
+    """torch.export heeds no types, and prints a page for what it raises."""
+    net = dense()
+    with pytest.raises(convoy.UsageError, match=r"Sequential: the module does not take the example input, which is float64 \(RuntimeError: mat1"):
+        convoy.load(net, torch.from_numpy(X).double())
+    with pytest.raises(convoy.Unsupported, match="same reduction dim"):
+        convoy.load(net, torch.zeros(2, 7))
+    for wrong, words in ((np.ma.masked_array(X, X > 0), "masked"), (np.array([None]), "dtype object"), (X.astype("complex64"), "dtype complex64"),
+                         ("x", "dtype <U1"), ([[1.0, 2.0], [3.0]], "no tensor .*length 2")):  # fmt: skip
+        with pytest.raises(convoy.UsageError, match=f"Sequential: an example input.*{words}"):
+            convoy.load(net, wrong)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_module_beside_keras_takes_pictures_of_any_kind(convoy):
+    model = keras.Sequential([L.Input((5, 7, 3)), L.Conv2D(4, 3)])
+    port, x = convoy.to_torch(model), np.linspace(-1, 1, 210, dtype="float32").reshape(2, 5, 7, 3)
+    for given in (x[::-1], x.tolist(), torch.from_numpy(x).requires_grad_()):
+        assert convoy.diff(model, port, given).same
+
+
+def test_several_inputs_in_a_list_are_compared(convoy):
+    a, b = keras.Input((6,), name="a"), keras.Input((3,), name="b")
+    model = keras.Model([a, b], L.Concatenate()([L.Dense(2)(a), b]))
+    given = [X, X[:, :3].copy()]
+    port = convoy.to_torch(model)
+    assert len(convoy.load(model)(given)) == 2
+    assert convoy.diff(model, convoy.to_onnx(model), given).same
+    assert convoy.diff(model, port, given).same and convoy.diff(model, port, *given).same
