@@ -162,6 +162,8 @@ def _check_taken(module: Any, examples: tuple) -> None:
     """torch.export looks at no types: it lets through what the module itself refuses at each call."""
     import torch
 
+    from . import _live_state
+
     own, given = _real_types(module), set()
 
     def note(x: Any) -> None:
@@ -175,7 +177,7 @@ def _check_taken(module: Any, examples: tuple) -> None:
         undone.enter_context(torch.no_grad())
         undone.enter_context(torch.random.fork_rng(devices=[]))
         try:
-            twin = _twin(module)
+            twin = _live_state.twin(module)
         except Exception:
             return  # what cannot be copied is left alone
         try:
@@ -183,13 +185,6 @@ def _check_taken(module: Any, examples: tuple) -> None:
         except Exception as error:
             said = ", ".join(sorted(str(one).removeprefix("torch.") for one in given - own))
             raise UsageError(f"the module does not take the example input, which is {said} ({_first_line(error)})", type(module).__name__) from error
-
-
-def _twin(module: Any) -> Any:
-    """A copy with the same parameters and whatever else it keeps for itself, so that a call leaves the module as it is."""
-    import copy
-
-    return copy.deepcopy(module, {id(one): one for one in module.parameters()})
 
 
 def _free_batch(x: Any) -> Any:
@@ -254,8 +249,8 @@ def _exported(module: Any, examples: tuple, frees_batch: bool) -> Any:
 
 
 @contextlib.contextmanager
-def _errors_unprinted() -> Iterator[None]:
-    """PyTorch prints a page of frames for what it raises as well."""
+def _export_is_quiet() -> Iterator[None]:
+    """PyTorch prints a page of frames for what it raises as well, and warns of what forward() keeps in lines of its own."""
     import logging
     import threading
 
@@ -269,7 +264,8 @@ def _errors_unprinted() -> Iterator[None]:
     for one in handlers:
         one.addFilter(is_heard)
     try:
-        with open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere):
+        with open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "The tensor attribute", UserWarning)  # said of every nn.LSTM; what matters is said otherwise
             yield
     finally:
         for one in handlers:
@@ -288,7 +284,10 @@ def _save_module(module: Any, inputs: tuple, path: Path, frees_batch: bool) -> N
         raise UsageError(f"an example input: {error.what}", place) from error
     except Exception as error:
         raise UsageError(f"an example input is no tensor ({_first_line(error)})", place) from error
-    with _exporting, _in_eval_mode(module), _attributes_kept(module), _errors_unprinted():
+    from . import _live_state
+
+    kept = _live_state.Kept(module)
+    with _exporting, _in_eval_mode(module), _attributes_kept(module), _export_is_quiet(), kept.watched():
         _check_taken(module, examples)
         try:
             program = _exported(module, examples, frees_batch)
@@ -302,6 +301,9 @@ def _save_module(module: Any, inputs: tuple, path: Path, frees_batch: bool) -> N
                     torch.export.save(_exported(module, examples, frees_batch), str(path))
             except Exception:
                 raise Unsupported(f"torch.export does not save the module ({_first_line(error)})", place) from error
+    remark = kept.remark(examples)
+    if remark:
+        warn(f"{place}: {remark}")
 
 
 def _read_whole(thing: Any) -> bytes:

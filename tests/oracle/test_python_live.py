@@ -3,9 +3,11 @@ import copy
 import io
 import os
 import pickle
+import re
 import subprocess
 import sys
 import threading
+import warnings
 from pathlib import Path
 
 import keras
@@ -335,3 +337,71 @@ def test_several_inputs_in_a_list_are_compared(convoy):
     assert len(convoy.load(model)(given)) == 2
     assert convoy.diff(model, convoy.to_onnx(model), given).same
     assert convoy.diff(model, port, given).same and convoy.diff(model, port, *given).same
+
+
+class Keeping(nn.Module):
+    """Keeps something in Python; `call` says what it does with it."""
+
+    def __init__(self, kept, call):
+        super().__init__()
+        self.layer, self.kept, self.call = nn.Linear(6, 6), kept, call
+
+    def forward(self, x):
+        return self.call(self, self.layer(x))
+
+
+def counting(self, y):
+    self.kept += 1
+    return y * self.kept
+
+
+def once(self, y):
+    y, self.kept = (y + 1 if self.kept else y), False
+    return y
+
+
+def listing(self, y):
+    self.kept.append(y)
+    return y + len(self.kept)
+
+
+def carrying(self, y):
+    self.kept = (y + self.kept).mean(0)
+    return y + self.kept
+
+
+def holding(self, y):
+    self.kept["steps"][0] += 1
+    return y + self.kept["steps"][0]
+
+
+def tabling(self, y):
+    if "places" not in self.kept:
+        self.kept["places"] = torch.arange(6.0)
+    return y + self.kept["places"]
+
+
+def noting(self, y):
+    self.kept = tuple(y.shape)
+    return y
+
+
+@pytest.mark.parametrize("kept, call, words", [(0, counting, r"'kept' \(0, then 1\)"), (True, once, r"'kept' \(True, then False\)"), ([], listing, "'kept'"),
+                                               (torch.zeros(6), carrying, "'kept'"), ({"steps": [3]}, holding, "'kept'")])  # fmt: skip
+def test_what_a_module_keeps_in_python_is_said(convoy, kept, call, words):
+    module, x = Keeping(copy.deepcopy(kept), call).eval(), torch.from_numpy(X)
+    wanted = copy.deepcopy(module)(x).detach()
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model = convoy.load(module, x)
+    assert [one.filename for one in told] == [__file__] and re.search(f"Keeping: {words} changes each time the module is called", str(told[0].message))
+    assert np.allclose(model(x), wanted, atol=1e-5)
+    assert torch.equal(module(x), wanted) and not module._forward_hooks and not module._forward_pre_hooks
+
+
+@pytest.mark.parametrize("made", [lambda: Keeping({}, tabling), lambda: Keeping(None, noting), lambda: nn.LSTM(6, 6)])
+def test_what_changes_no_answer_is_not(convoy, made):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", ".*(goes another way|outputs within outputs)", convoy.Warning)
+        convoy.load(made().eval(), torch.from_numpy(X))

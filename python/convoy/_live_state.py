@@ -1,0 +1,122 @@
+"""What a live module keeps in Python from one call to the next, which no graph does: seen while torch.export calls it, and judged by
+two calls of a copy, since a table that is made once and then read again changes nothing."""
+from __future__ import annotations
+
+import contextlib
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_DEPTH, _LEAVES = 4, 10_000  # of what is looked through
+
+
+def twin(module: Any) -> Any:
+    """A copy with the same parameters and whatever else it keeps for itself, so that a call leaves the module as it is."""
+    import copy
+
+    return copy.deepcopy(module, {id(one): one for one in module.parameters()})
+
+
+class Kept:
+    """Which attributes calls of a module have changed; a picture of all of them is taken before and behind each call."""
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+        self._before: dict[str, Any] = {}
+        self.changed: dict[str, str] = {}  # how, in the order of the modules
+
+    @contextlib.contextmanager
+    def watched(self) -> Iterator[None]:
+        hooks = [self._module.register_forward_pre_hook(self._begin), self._module.register_forward_hook(self._end)]
+        try:
+            yield
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    def _begin(self, *_: Any) -> None:
+        self._before = _picture(self._module)
+
+    def _end(self, *_: Any) -> None:
+        now = _picture(self._module)
+        for name in now | self._before:
+            was, will = self._before.get(name), now.get(name)
+            if was != will:
+                self.changed.setdefault(name, _told(was, will))
+        self._before = {}
+
+    def remark(self, examples: tuple) -> str | None:
+        """What to say of it; None where the second call gives what the first gave."""
+        if not self.changed or not _changes_answers(self._module, examples):
+            return None
+        names = ", ".join(f"'{name}'{how}" for name, how in self.changed.items())
+        return (f"{names} {'changes' if len(self.changed) == 1 else 'change'} each time the module is called, which a graph does not: it computes "
+                "what the next call would give; make what is kept an input and an output")
+
+
+class _Object:
+    """One and the same object, as long as it lies unchanged."""
+
+    def __init__(self, value: Any) -> None:
+        self.value, self.version = value, _version(value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Object) and self.value is other.value and self.version == other.version
+
+
+def _version(value: Any) -> int:
+    try:
+        return int(getattr(value, "_version", 0))
+    except Exception:  # of tensors of inference there is none
+        return 0
+
+
+def _picture(module: Any) -> dict[str, Any]:
+    """Attribute by attribute; parameters and buffers stand in the exported program itself."""
+    import torch
+
+    usual, left = vars(torch.nn.Module()), [_LEAVES]
+    return {f"{path}.{name}" if path else name: _seen(value, _DEPTH, left)
+            for path, part in module.named_modules() for name, value in vars(part).items() if name not in usual}
+
+
+def _seen(value: Any, depth: int, left: list[int]) -> Any:
+    import torch
+
+    left[0] -= 1
+    if isinstance(value, (torch.nn.Module, torch.nn.Parameter, type)) or left[0] < 0 or depth == 0:
+        return None
+    if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
+        return type(value).__name__, repr(value)
+    if isinstance(value, dict):
+        return [(repr(key), _seen(one, depth - 1, left)) for key, one in list(value.items())]
+    if isinstance(value, (list, tuple, deque)):
+        return [_seen(one, depth - 1, left) for one in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted(map(repr, value))
+    if isinstance(value, torch.Tensor) or not hasattr(value, "__dict__") or callable(value):
+        return _Object(value)
+    return [(name, _seen(one, depth - 1, left)) for name, one in vars(value).items()]
+
+
+def _told(was: Any, will: Any) -> str:
+    return f" ({was[1]}, then {will[1]})" if isinstance(was, tuple) and isinstance(will, tuple) and len(was[1]) + len(will[1]) < 40 else ""
+
+
+def _changes_answers(module: Any, examples: tuple) -> bool:
+    """Asked of a copy, with the same random numbers for both calls."""
+    import torch
+
+    def answers() -> list:
+        torch.manual_seed(0)
+        return [one.clone() for one in torch.utils._pytree.tree_leaves(called(*examples)) if isinstance(one, torch.Tensor)]
+
+    with torch.no_grad(), torch.random.fork_rng(devices=[]):
+        try:
+            called = twin(module).eval()
+            first, second = answers(), answers()
+        except Exception:
+            return True  # it changes, and what that does is not known
+    return len(first) != len(second) or not all(a.shape == b.shape and torch.allclose(a, b, rtol=0, atol=0, equal_nan=True) for a, b in zip(first, second))
