@@ -407,8 +407,7 @@ def save(thing: Any, folder: Path, inputs: tuple = (), frees_batch: bool = True)
         from . import _live_keras
 
         path = folder / "model.keras"
-        thing.save(path)
-        _live_keras.check(thing, path)
+        _live_keras.save(thing, path, inputs)
     elif kind == "onnx":
         path = folder / "model.onnx"
         path.write_bytes(thing.SerializeToString())

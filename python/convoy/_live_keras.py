@@ -7,7 +7,10 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from . import _convoy
-from .errors import Error, Unsupported
+from ._arguments import _array
+from ._live import packed
+from ._live_keras_opened import Opened, opened
+from .errors import Error, Unsupported, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,12 +24,25 @@ _ROUNDING = 1e-6  # of one function on both sides
 _SHARE, _FAR = 0.01, {False: 1e-3, True: 5e-2}  # of how many numbers, how far relative to the largest; with half precision
 
 
-def check(model: Any, path: Path) -> None:
-    """Raises Unsupported where the file says something else than the object does."""
+def save(model: Any, path: Path, inputs: tuple) -> None:
+    """Raises Unsupported where the file says something else than the object does, or Keras writes none."""
+    if not model.built:
+        raise UsageError("is not built, and has neither shapes nor weights yet: call it once, or begin it with a keras.Input", _place_of(model))
+    inputs = tuple(packed(x, lambda one: np.asarray(_array(one))) for x in inputs)
     for layer in model._flatten_layers():
         for key in ("activation", "recurrent_activation"):
             _check_activation(layer, key)
-    _check_numbers(model, path)
+    with opened(model, inputs) as written:
+        try:
+            written.model.save(path)
+        except Exception as error:
+            line = (str(error).strip() or "no message").splitlines()[0]
+            raise Unsupported(f"Keras does not save the model ({type(error).__name__}: {line})", _place_of(model)) from error
+        _check_numbers(model, path, written)
+
+
+def _place_of(thing: Any) -> str:
+    return f"{type(thing).__name__} '{thing.name}'"
 
 
 def _activations_of(layer: Any) -> Any:
@@ -37,12 +53,20 @@ def _activations_of(layer: Any) -> Any:
 
 def _check_activation(layer: Any, key: str) -> None:
     function = getattr(layer, key, None)
+    if function is not None and not _has_a_word(function):
+        raise Unsupported(f"{key} is {function!r}, which no file of Keras's holds: call it in the model, or give the layer a layer, such as "
+                          "keras.layers.LeakyReLU(0.3)", f"layer '{layer.name}' ({type(layer).__name__})")
     name = getattr(function, "__name__", None)
     stock = getattr(_activations_of(layer), name, None) if isinstance(name, str) else None
     if stock is None or stock is function or _same_function(function, stock):
         return
     raise Unsupported(f"{key} is {function.__module__}.{name}, a function of its own, of which Keras's file keeps only the name '{name}', and keras.activations.{name} "
                       "is another: call it in the model instead of giving it to the layer", f"layer '{layer.name}' ({type(layer).__name__})")
+
+
+def _has_a_word(function: Any) -> bool:
+    """A file says a function by its name, and an object by its configuration."""
+    return hasattr(function, "__name__") or hasattr(function, "get_config")
 
 
 def _same_function(function: Any, stock: Any) -> bool:
@@ -78,8 +102,9 @@ def _given(model: Any, arrays: list) -> Any:
     return arrays[0] if len(arrays) == 1 else arrays
 
 
-def _check_numbers(model: Any, path: Path) -> None:
-    """Both on the same made-up numbers. Judged by most of them: what counts or chooses may turn over by a rounding."""
+def _check_numbers(model: Any, path: Path, written: Opened) -> None:
+    """Both on the same made-up numbers. Judged by most of them: what counts or chooses may turn over by a rounding. What was opened
+    has to be asked."""
     asked = _convoy.Asked(None, None)
     try:
         native = _convoy.load(os.fsencode(path), _convoy.ReadOptions(), asked)
@@ -88,8 +113,11 @@ def _check_numbers(model: Any, path: Path) -> None:
     except Error:
         return  # what cannot be read says so where it is read
     try:
-        live = [_numbers(y) for y in _leaves(model(_given(model, arrays)))]
-    except Exception:
+        live = [_numbers(y) for y in _leaves(model(*(arrays if written.arguments > 1 else [_given(written.model, arrays)])))]
+    except Exception as error:
+        if written.model is not model:
+            raise Unsupported(f"it has classes of its own, which are held against what their calls do, and cannot be asked ({type(error).__name__})",
+                              _place_of(model)) from error
         return  # a model that takes its inputs in another way
     halves = any(name in ("float16", "bfloat16") for name in native.dtypes)
     for name, ours, theirs in zip(native.result_names, read, live):
@@ -98,4 +126,4 @@ def _check_numbers(model: Any, path: Path) -> None:
             off = np.abs(ours - theirs)
             if np.mean(off > _FAR[halves] * np.abs(theirs).max()) > _SHARE:
                 raise Unsupported(f"the object gives other numbers than the file that Keras writes of it (output '{name}' differs by up to {off.max():.3g}): a class, a "
-                                  "function or a call of its own stands in it under a name of Keras's", f"{type(model).__name__} '{model.name}'")
+                                  "function or a call of its own stands in it under a name of Keras's", _place_of(model))

@@ -81,7 +81,10 @@ def copy_weights(a: Any, b: Any, *inputs: Any, threads: int = 0, budget: int | s
             error.report = report
             raise error
         if kind == "keras":
-            b.set_weights(_weights_of(output))
+            from ._live_keras_opened import opened
+
+            with opened(b, turned) as written:  # in the order of what was saved
+                written.model.set_weights(_weights_of(output))
         else:
             _load_state(b, output)
     return report

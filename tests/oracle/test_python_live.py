@@ -1,5 +1,6 @@
 """Live objects that are not what their files say, and what a call leaves of them: judged by the objects themselves."""
 import copy
+import functools
 import io
 import os
 import pickle
@@ -43,13 +44,146 @@ Swapped = of_the_program("ReLU", L.Layer, lambda self, x: -x)
     lambda: keras.Sequential([L.Input((6,)), Threefold([L.Input((6,)), L.Dense(3)])]),
 ])  # fmt: skip
 def test_a_class_of_a_notebook_is_not_keras_s_of_that_name(convoy, tmp_path, made):
-    """A file of the older kind, .h5, does not tell them apart; the live model does."""
+    """A file of the older kind, .h5, does not tell them apart; the live model does, and is opened where the class has no weights itself."""
     model = made()
-    with pytest.raises(convoy.Unsupported, match="of its own"):
-        convoy.load(model)
+    if any(isinstance(one, Doubling) for one in model.layers):
+        with pytest.raises(convoy.Unsupported, match="of its own"):
+            convoy.load(model)
+    else:
+        assert np.allclose(convoy.load(model)(X), np.asarray(model(X)), atol=1e-5)
     model.save(tmp_path / "m.keras")
     with pytest.raises(convoy.Unsupported, match="of its own"):
         convoy.load(tmp_path / "m.keras")
+
+
+class Block(L.Layer):
+    """As programs write them: Keras's layers, called in a way of its own."""
+
+    def __init__(self, width, name=None):
+        super().__init__(name=name)
+        self.line, self.norm, self.drop = L.Dense(width, activation="relu", name="line"), L.BatchNormalization(), L.Dropout(0.5)
+
+    def call(self, x, training=None):
+        return self.drop(self.norm(self.line(x), training=training), training=training) + ops.mean(x, axis=-1, keepdims=True)
+
+
+class Net(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.block, self.head = Block(5), L.Dense(3)
+
+    def call(self, x):
+        return self.head(self.block(x))
+
+
+class Trained(keras.Model):
+    """A class for its own training alone, as of examples of GANs."""
+
+    def train_step(self, data):
+        return {}
+
+
+def called(model, *inputs):
+    model(*inputs)
+    return model
+
+
+def of_blocks(kind=keras.Model, width=5):
+    image = keras.Input((6,), name="image")
+    return kind(image, L.Dense(3)(Block(4)(Block(width)(image))))
+
+
+@pytest.mark.parametrize("made", [
+    lambda: called(Net(), X), of_blocks, lambda: of_blocks(Trained), lambda: keras.Sequential([keras.Input((6,)), Block(4), L.Dense(2)]),
+    lambda: keras.Sequential([keras.Input((6,)), keras.Sequential([keras.Input((6,)), Block(4)]), L.Dense(2)]),
+], ids=["subclass", "functional", "train_step", "sequential", "nested"])  # fmt: skip
+def test_classes_of_a_notebook_that_call_keras_s_layers_are_opened(convoy, made):
+    keras.utils.set_random_seed(3)
+    model = made()
+    wanted, nodes = np.asarray(model(X)), [len(one._inbound_nodes) for one in model._flatten_layers()]
+    names = [one.name for one in model._flatten_layers()]
+    read = convoy.load(model)
+    assert np.allclose(read(X), wanted, atol=1e-5) and read.parameters == model.count_params()
+    port = convoy.to_torch(model)
+    assert np.allclose(port.eval()(torch.from_numpy(X)).detach(), wanted, atol=1e-5)
+    assert sum(one.numel() for one in port.parameters()) == sum(int(np.prod(one.shape)) for one in model.trainable_variables)
+    assert [len(one._inbound_nodes) for one in model._flatten_layers()] == nodes and [one.name for one in model._flatten_layers()] == names
+    assert "__call__" not in vars(Block) and "__call__" not in vars(Net)
+
+
+def test_weights_go_into_a_class_of_a_notebook(convoy):
+    keras.utils.set_random_seed(5)
+    a, b = of_blocks(), of_blocks(Trained)
+    convoy.copy_weights(a, b)
+    assert np.array_equal(np.asarray(a(X)), np.asarray(b(X)))
+    convoy.copy_weights(convoy.to_torch(b), a, torch.from_numpy(X))
+
+
+def test_what_only_an_example_shows_of_a_subclass_is_asked_for(convoy):
+    class Two(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.head = L.Dense(3)
+
+        def call(self, x, y):
+            return self.head(x * y)
+
+    class Words(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.table = L.Embedding(9, 4)
+
+        def call(self, given):
+            return self.table(given["words"])
+
+    two, words, numbers = called(Two(), X, X), Words(), {"words": np.arange(6).reshape(2, 3)}
+    with pytest.raises(convoy.UsageError, match="Words 'words': is not built, .* call it once"):
+        convoy.load(words)
+    words(numbers)
+    for model, given in ((two, (X, X)), (words, (numbers,))):
+        with pytest.raises(convoy.Unsupported, match="give an example input, as it is called with"):
+            convoy.load(model)
+        read = convoy.load(model, *given)
+        got = read(*given)
+        assert np.allclose(got if model is two else next(iter(got.values())), np.asarray(model(*given)), atol=1e-5)
+    assert read.inputs == (convoy.Value("words", "int64", (None, 3)),)
+
+
+def test_what_cannot_be_followed_is_refused(convoy):
+    import tensorflow as tf
+
+    class OfTensorFlow(L.Layer):
+        def call(self, x):
+            return tf.math.softplus(x)
+
+    class Counting(L.Layer):
+        count = 0
+
+        def call(self, x):
+            self.count += 1
+            return x * self.count
+
+    class Net(keras.Model):
+        def call(self, x):
+            return tf.math.softplus(x)
+
+    for model, words in ((keras.Sequential([keras.Input((6,)), OfTensorFlow()]), "class of its own"), (called(Net(), X), "cannot be followed .*KerasTensor"),
+                         (keras.Sequential([keras.Input((6,)), Counting()]), "other numbers")):  # fmt: skip
+        with pytest.raises(convoy.Unsupported, match=words):
+            convoy.load(model)
+
+
+@pytest.mark.parametrize("activation", [functools.partial(keras.activations.leaky_relu, negative_slope=0.3), type("Twice", (), {"__call__": lambda self, x: 2 * x})()])
+def test_an_activation_that_no_file_holds_is_said(convoy, activation):
+    model = keras.Sequential([keras.Input((6,)), L.Dense(4, activation=activation, name="first")])
+    with pytest.raises(convoy.Unsupported, match="layer 'first' .*: activation is .*, which no file of Keras's holds"):
+        convoy.load(model)
+
+
+def test_a_partial_forward_is_read(convoy):
+    net = nn.Linear(6, 4).eval()
+    net.forward = functools.partial(net.forward)
+    assert np.allclose(convoy.load(net, X)(X), net(torch.from_numpy(X)).detach(), atol=1e-5)
 
 
 def test_a_sequence_of_tokens_through_a_cell_of_a_notebook(convoy):
