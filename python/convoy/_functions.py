@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _convoy
 from ._arguments import _array, _whole
-from .errors import UsageError
+from .errors import BrokenFile, UsageError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,7 +32,8 @@ class Function:
     def __init__(self, framework: str, name: str, parameters: list[str]) -> None:
         self._framework, self.__name__ = framework, name
         self.parameters = tuple(parameters)  # in the order of the framework's own signature
-        self.__doc__ = f"{name}({', '.join(parameters)}), as {framework} computes it."
+        whose = "as the layer of Keras computes it; arguments and defaults are those of its constructor" if framework == "keras" else f"as {framework} computes it"
+        self.__doc__ = f"{name}({', '.join(parameters)}), {whose}."
 
     def __repr__(self) -> str:
         return f"<convoy.{self._framework}.{self.__name__}({', '.join(self.parameters)})>"
@@ -55,8 +56,13 @@ class Function:
             results = 2
         import json
 
-        made = _convoy.call(self._framework, self.__name__, arrays, json.dumps(arguments),
-                            0 if opset is None else _whole(opset, "opset", 1), _whole(results, "results", 1, 16))
+        opset, results = 0 if opset is None else _whole(opset, "opset", 1), _whole(results, "results", 1, 16)
+        try:
+            made = _convoy.call(self._framework, self.__name__, arrays, json.dumps(arguments), opset, results)
+        except BrokenFile as error:  # there is no file
+            missing = next((name for name in arguments if f"argument '{name}' is missing" in error.what), None)
+            what = error.what if missing is None else f"{missing}={given[missing]!r} is no array: give one of numpy's, or another that comes by DLPack"
+            raise UsageError(what, error.where) from None
         return made[0] if len(made) == 1 else tuple(made)
 
     def _by_name(self, placed: tuple, named: dict) -> dict[str, Any]:
@@ -101,7 +107,8 @@ class Functions:
     def _functions(self) -> dict[str, Function]:
         if self._table is None:
             self._table = {name: Function(self._framework, name, parameters)
-                           for name, parameters in _convoy.functions_of(self._framework) if name.startswith(self._prefix)}
+                           for name, parameters in _convoy.functions_of(self._framework)
+                           if name.startswith(self._prefix) and not (self._framework == "torch" and name[0].isupper())}  # torch.nn's layers
         return self._table
 
     def __getattr__(self, name: str) -> Any:

@@ -106,6 +106,11 @@ class Calls(unittest.TestCase):
                             (lambda: convoy.onnx.Relu(x, opset=3), "opset")]:  # fmt: skip
             with self.subTest(words), self.assertRaisesRegex(convoy.Error, words):
                 call()
+        for call, words in [(lambda: convoy.torch.conv1d(x), "conv1d: argument 'weight' is missing"), (lambda: convoy.torch.relu([1.0, 2.0]), "input=.1.0, 2.0. is no array"),
+                            (lambda: convoy.keras.conv1d(x, np.ones((3, 4, 5), "float32")), "kernel has shape"), (lambda: convoy.tf.nn.relu(3.0), "features=3.0 is no array"),
+                            (lambda: convoy.onnx.Conv(x, np.ones((3, 7, 2), "float32")), "Conv")]:  # fmt: skip
+            with self.subTest(words), self.assertRaisesRegex(convoy.UsageError, words):  # no file is broken
+                call()
         with self.assertRaises(AttributeError):
             convoy.torch.no_such_function
         with self.assertRaises(AttributeError):
@@ -126,6 +131,8 @@ class Calls(unittest.TestCase):
         self.assertIn("conv2d", dir(convoy.tf.nn))
         self.assertEqual(convoy.torch.conv2d.parameters[:4], ("input", "weight", "bias", "stride"))
         self.assertIn("stride", convoy.torch.conv2d.__doc__)
+        self.assertIn("constructor", convoy.keras.leaky_relu.__doc__)  # whose slope is 0.3, where keras.ops.leaky_relu has 0.2
+        self.assertEqual([name for name in dir(convoy.torch) if name[0].isupper()], [])
 
 
 if __name__ == "__main__":
