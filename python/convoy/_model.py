@@ -1,14 +1,15 @@
 """Models that were read, and what is asked of files: a port, a difference, what a call pads."""
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _convoy, _html, _live, _remote, _weights
 from ._arguments import _array, _names, _padding, _path, _porting, _reading, _seed, _text, _threads, _truth
 from ._progress import Watcher, asked, in_notebook
-from .errors import Error, NotProven, UsageError
+from .errors import BrokenFile, Error, NotProven, UsageError
 
 if TYPE_CHECKING:  # values else where they are made: these classes take as long as all else here
     import numpy as np
@@ -483,6 +484,15 @@ def _channels_first(x: Any) -> Any:
     return _live.packed(x, lambda one: np.ascontiguousarray(np.moveaxis(np.asarray(_array(one)), -1, 1)) if np.ndim(one) > 2 else one)
 
 
+@contextlib.contextmanager
+def _of_text() -> Iterator[None]:
+    """What the caller has written is no file that could be broken."""
+    try:
+        yield
+    except BrokenFile as error:
+        raise UsageError(error.what, error.where) from None
+
+
 def pad(call: str, size=(), kernel=(), channels: int | None = None, layout: str = "") -> Padding:
     """What the padding of a call does, written as in a program of PyTorch, Keras, TensorFlow, ONNX, TFLite or Core ML.
 
@@ -503,7 +513,8 @@ def pad(call: str, size=(), kernel=(), channels: int | None = None, layout: str 
         The framework itself refuses the call.
     """
     settings = _padding(size, kernel, channels, layout)
-    framework, function, axes, lines, text, data, svg = _convoy.pad(_text(call, "call"), settings)[0]
+    with _of_text():
+        framework, function, axes, lines, text, data, svg = _convoy.pad(_text(call, "call"), settings)[0]
     from ._values import PadAxis, Padding, PadLine, Text
 
     return Padding(framework, function, tuple(PadAxis(*axis) for axis in axes),
@@ -520,9 +531,15 @@ def diff_calls(a: str, b: str, size=(), kernel=(), channels: int | None = None, 
         "nn.Conv2d(3, 8, 3, 2, 1)", "Conv2D(8, 3, 2, 'same')"; what one leaves open the other says.
     size, kernel, channels, layout
         As for `pad`, of both.
+
+    Raises
+    ------
+    UsageError
+        One of them is no call, its framework refuses it, or they cannot be held against each other.
     """
     settings = _padding(size, kernel, channels, layout)
-    same, findings, text, data = _convoy.diff_calls(_text(a, "a"), _text(b, "b"), settings)
+    with _of_text():
+        same, findings, text, data = _convoy.diff_calls(_text(a, "a"), _text(b, "b"), settings)
     from ._values import CallsDifference, Text
 
     return CallsDifference(same, tuple(findings), Text(text), _json(data))

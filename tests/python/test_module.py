@@ -718,6 +718,21 @@ class Options(Folder):
         self.assertFalse(apart)
         self.assertTrue(apart.findings)
         self.assertTrue(convoy.diff_calls("nn.Conv2d(3, 8, 3, 2, 1)", "Conv2D(8, 3, 2, 'same')", size=(7, 9)))
+        self.assertEqual(apart.findings, ("on every axis: 1 in front and 1 behind in a, 0 in front and 1 behind in b",))
+        self.assertIn("x = F.pad(x, (0, 1, 0, 1))", str(apart))
+        self.assertIn("<pre>", apart._repr_html_())
+        every = convoy.diff_calls("nn.Conv2d(3, 8, 3, padding=1)", "Conv2D(8, 3, padding='same')")
+        self.assertTrue(every.same)
+        self.assertIn("at every size", str(every))
+        kind = convoy.diff_calls("nn.Conv2d(3, 8, 3)", "nn.MaxPool2d(3)", size=9)
+        self.assertIn("a convolves, b takes the maximum", str(kind))
+        # What neither says is asked for, and taken.
+        self.assertFalse(convoy.diff_calls("tf.nn.conv2d(x, w, 2, 'SAME')", "F.conv2d(x, w, stride=2, padding=1)", size=8, kernel=3, channels=4))
+        for a, b, kind in [("", "", convoy.UsageError), ("nn.Conv2d(3, 8, 3", "nn.ReLU()", convoy.UsageError), ("nn.Conv2d(3, 8, 3)", 3, convoy.UsageError),
+                           ("nn.Conv2d(3, 8, 3)", "nn.Conv1d(3, 8, 3)", convoy.UsageError),
+                           ("nn.Conv2d(3, 8, 3, 2, 'same')", "nn.Conv2d(3, 8, 3)", convoy.UsageError)]:  # fmt: skip
+            with self.subTest(a=a, b=b), self.assertRaises(kind):
+                convoy.diff_calls(a, b)
 
     def test_what_differs_is_put_right(self):
         for name, padding in (("a.py", "1"), ("b.py", "(1, 0)")):
