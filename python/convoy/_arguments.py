@@ -18,6 +18,7 @@ else:
 def _array(x: Any) -> Any:
     """What the native part looks at without a copy where it can: dense numbers in this machine's memory."""
     kind = f"{type(x).__module__}.{type(x).__qualname__}"
+    refusal = ""
     try:
         if kind.startswith("torch.") or hasattr(x, "detach"):  # gradients stay where they are
             x = x.detach().cpu().resolve_neg().contiguous()
@@ -29,8 +30,8 @@ def _array(x: Any) -> Any:
         elif hasattr(x, "__dlpack__") and not isinstance(x, np.ndarray):
             try:
                 x = np.from_dlpack(x)
-            except (BufferError, RuntimeError, TypeError, AttributeError):
-                pass
+            except (BufferError, RuntimeError, TypeError, AttributeError) as error:
+                refusal = str(error)
         if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
             raise UsageError("a masked array is not taken: fill what is hidden first")
         x = np.asarray(x)
@@ -38,6 +39,8 @@ def _array(x: Any) -> Any:
         raise
     except Exception as error:
         raise UsageError(f"{kind} is no array of numbers: {str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__}") from error
+    if x.dtype.hasobject and refusal:
+        raise UsageError(f"{kind} does not hand over its numbers ({refusal}): give them in this machine's memory")
     if x.dtype.hasobject or x.dtype.kind not in "fiub" or x.dtype.itemsize > 8:
         raise UsageError(f"an array of dtype {x.dtype} is not taken: give float, integer or bool of at most 64 bits")
     x = np.asarray(x, dtype=x.dtype.newbyteorder("="), order="C")
@@ -48,6 +51,8 @@ def _sizes(numbers: Any, name: str) -> list[int | None]:
     """One number or several, numpy's as well; None among them is a free size."""
     if numbers is None:
         return []
+    if isinstance(numbers, (str, bytes)):
+        raise UsageError(f"{name}={numbers!r} is no size: give whole numbers, (224, 224), with None for a free one")
     try:
         if hasattr(numbers, "__index__"):
             return [_whole(numbers, name)]

@@ -336,6 +336,13 @@ def _name_of(thing: Any) -> str:
     return name if isinstance(name, str) else f"{type(thing).__module__}.{type(thing).__qualname__}"
 
 
+def _stem_of(thing: Any) -> str:
+    """Of its name, by which failures know it."""
+    name = getattr(thing, "name", None)
+    stem = os.path.splitext(os.path.basename(name))[0] if isinstance(name, str) else ""
+    return stem if stem and "\0" not in stem and len(os.fsencode(stem)) < 200 else "model"
+
+
 def _stands_at(thing: Any) -> int:
     """How far an open file was read before; 0 where it does not say."""
     try:
@@ -390,7 +397,8 @@ def save(thing: Any, folder: Path, inputs: tuple = (), frees_batch: bool = True)
         path.write_bytes(thing)
         return path
     if is_open(thing):
-        return save(_read_whole(thing), folder)
+        path = save(_read_whole(thing), folder)
+        return path.rename(path.with_stem(_stem_of(thing)))
     kind = kind_of(thing)
     if kind == "script":
         path = folder / "model.pt"

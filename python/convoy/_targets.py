@@ -169,6 +169,13 @@ def _framework(name: str, gives: str, instead: str) -> Any:
                            f"convoy.port(..., '{instead}') needs no framework", name=missing) from error
 
 
+def _carried(call: str, source: Any, path: Path, to: str, inputs: tuple, options: dict) -> None:
+    for name in ("to", "output"):
+        if name in options:
+            raise UsageError(f"{call}() takes no {name!r}: convoy.port writes files, and this gives the model itself")
+    port(source, path, *inputs, to=to, **options)
+
+
 def to_torch(source: Any, *inputs: Any, **options: Any) -> Any:
     """A live torch.nn.Module with the weights of `source`, its class written by us; `module.source` is that text.
 
@@ -180,7 +187,7 @@ def to_torch(source: Any, *inputs: Any, **options: Any) -> Any:
     torch = _framework("torch", "torch.nn.Module", "net.py")
     with _live.temporary_folder() as folder:
         path = folder / "port.py"
-        port(source, path, *inputs, to="torch", **options)
+        _carried("to_torch", source, path, "torch", inputs, options)
         with torch.random.fork_rng(devices=[]), _usual_torch():  # layers draw weights that are then replaced
             module = _module_from(path).load()
         if not hasattr(module, "source"):  # a layer may be called so
@@ -199,7 +206,7 @@ def to_keras(source: Any, *inputs: Any, **options: Any) -> Any:
     keras = _framework("keras", "keras.Model", "net.keras")
     with _live.temporary_folder() as folder:
         path = folder / "port.keras"
-        port(source, path, *inputs, to="keras", **options)
+        _carried("to_keras", source, path, "keras", inputs, options)
         return keras.models.load_model(path)
 
 
@@ -207,7 +214,7 @@ def to_tflite(source: Any, *inputs: Any, **options: Any) -> bytes:
     """The bytes of a TFLite file."""
     with _live.temporary_folder() as folder:
         path = folder / "port.tflite"
-        port(source, path, *inputs, to="tflite", **options)
+        _carried("to_tflite", source, path, "tflite", inputs, options)
         return path.read_bytes()
 
 
@@ -217,7 +224,7 @@ def to_onnx(source: Any, *inputs: Any, **options: Any) -> Any:
         raise UsageError("external_data=True leaves numbers in a second file, and these are the bytes of one: use convoy.port")
     with _live.temporary_folder() as folder:
         path = folder / "port.onnx"
-        port(source, path, *inputs, to="onnx", **options)
+        _carried("to_onnx", source, path, "onnx", inputs, options)
         data = path.read_bytes()
     onnx = sys.modules.get("onnx")
     return onnx.load_from_string(data) if onnx else data

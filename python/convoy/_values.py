@@ -42,7 +42,7 @@ class Finding:
     cause: str
     certain: bool
     change: str
-    fix: dict[str, str]
+    fix: dict[str, str] = field(hash=False)
 
 
 class Text(str):
@@ -74,7 +74,7 @@ class Report(Told):
     holds: bool | None
     files: tuple[Path, ...]
     text: str = field(repr=False)
-    data: dict = field(repr=False)
+    data: dict = field(repr=False, hash=False)
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class CallsDifference(Told):
     same: bool
     findings: tuple[str, ...]
     text: str = field(repr=False)
-    data: dict = field(repr=False)
+    data: dict = field(repr=False, hash=False)
 
     def __bool__(self) -> bool:
         return self.same
@@ -97,7 +97,7 @@ class Difference(Told):
     same: bool
     findings: tuple[Finding, ...]
     text: str = field(repr=False)
-    data: dict = field(repr=False)
+    data: dict = field(repr=False, hash=False)
     page: str = field(repr=False, default="")
 
     def __bool__(self) -> bool:
@@ -143,7 +143,7 @@ class Padding(Told):
     axes: tuple[PadAxis, ...]
     lines: tuple[PadLine, ...]
     text: str = field(repr=False)
-    data: dict = field(repr=False)
+    data: dict = field(repr=False, hash=False)
     svg: str = field(repr=False, default="")
 
     @property

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._arguments import _array
 from ._live import is_bytes, is_open, temporary_folder, whole
-from .errors import UsageError
+from .errors import Error, UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +35,12 @@ def at_hand(reading: dict) -> Iterator[dict]:
             path.write_bytes(whole(weights))
         elif isinstance(weights, Mapping):
             _write(weights, path)
-        yield {**reading, "weights": path}
+        try:
+            yield {**reading, "weights": path}
+        except Error as error:  # that file is ours
+            named = "weights" if is_file else "the dict of weights"
+            error.say(error.what.replace(f"'{path}'", named).replace(str(path), named).replace(path.name, named))
+            raise
 
 
 def apart(source: Any, reading: dict) -> tuple[Any, dict]:
@@ -80,6 +85,8 @@ def _write(weights: Mapping, path: Path) -> None:
 
 def _numbers(name: str, value: Any) -> tuple[str, list[int], np.ndarray]:
     """Element type, shape and bytes of a tensor; nothing is copied that lies dense in this machine's memory."""
+    if isinstance(value, Mapping):
+        raise UsageError(f"weights: {name!r} is a dict itself: give what it holds, weights[{name!r}]")
     try:
         seen = _array(value)
     except UsageError as error:

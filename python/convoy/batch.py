@@ -269,6 +269,8 @@ def _jobs(paths: Iterable[str | os.PathLike], out: str, to: str, done: dict[str,
             if entry.output.startswith(here) and entry.output.endswith(_EXTENSIONS[to])}
     taken = {output: file for file, output in kept.items()}
     for path in [paths] if isinstance(paths, (str, os.PathLike)) else list(paths):
+        if not isinstance(path, (str, os.PathLike)):
+            raise UsageError(f"{path!r} is no path: give files, folders or URLs; convoy.port carries one model of any kind")
         for file in _files(path):
             place = _below(file, os.fspath(path)).with_suffix(_EXTENSIONS[to])
             if to == "torch":  # a module's name is an identifier

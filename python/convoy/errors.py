@@ -16,6 +16,7 @@ _ARGUMENTS = {"--force": "force=True", "--shape": "shapes", "--size": "size", "-
 
 
 def _as_argument(sentence: str) -> str:
+    sentence = re.sub(r"^-o (?=')", "output ", sentence)
     return re.sub(r"--[a-z-]+", lambda found: _ARGUMENTS.get(found[0], found[0]), sentence)
 
 
@@ -23,10 +24,13 @@ class Error(Exception):
     """The base of all failures: `what` names the thing and the value, `where` the place ("net.onnx: node 'conv1' (Conv)")."""
 
     def __init__(self, what: str, where: str = "") -> None:
-        what = _as_argument(what)
-        super().__init__(f"{where}: {what}" if where else what)
-        self.what = what
+        super().__init__(what)
         self.where = where
+        self.say(_as_argument(what))
+
+    def say(self, what: str) -> None:
+        self.what = what
+        self.args = (f"{self.where}: {what}" if self.where else what,)
 
     def __reduce__(self) -> tuple:
         return type(self), (self.what, self.where)

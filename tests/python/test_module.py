@@ -127,6 +127,23 @@ class Loading(Folder):
         said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
         self.assertEqual(said, "s3://zoo/net.keras: a URL is opened by fsspec, which is not installed: pip install fsspec\n")
 
+    def test_an_open_file_is_known_by_its_name(self):
+        (self.folder / "cut.keras").write_bytes(DIGITS.read_bytes()[:5000])
+        with (self.folder / "cut.keras").open("rb") as file, self.assertRaisesRegex(convoy.BrokenFile, "^cut.keras: "):
+            convoy.load(file)
+
+    def test_a_dict_of_weights_is_no_file(self):
+        (self.folder / "net.py").write_text("import torch.nn as nn\nmodel = nn.Sequential(nn.Linear(3, 2))\n")
+        source, state = f"{self.folder}/net.py", {"0.weight": np.ones((2, 3), "float32"), "0.bias": np.ones(2, "float32")}
+        for weights, words in [({"0.weight": state["0.weight"]}, "net.py: the dict of weights holds no '0.bias', of shape .2."),
+                               (state | {"z": state["0.bias"]}, "the dict of weights holds 'z'"),
+                               ({"state_dict": state, "epoch": 3}, "'state_dict' is a dict itself: give what it holds, weights.'state_dict'.")]:  # fmt: skip
+            with self.subTest(words), self.assertRaisesRegex(convoy.Error, words):
+                convoy.load(source, shapes=(5, 3), weights=weights)
+        with self.assertRaisesRegex(convoy.UsageError, "so the dict of weights is not read; leave out weights$") as caught:
+            convoy.load(DIGITS, weights=state)
+        self.assertNotIn("convoy-", pickle.loads(pickle.dumps(caught.exception)).what)
+
     def test_weights_may_be_a_dict_of_arrays(self):
         (self.folder / "net.py").write_text("import torch.nn as nn\nmodel = nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 1, bias=False))\n")
         draw = np.random.default_rng(4)
@@ -180,6 +197,14 @@ class Running(Folder):
     def test_digits_are_recognised(self):
         x, labels = digits()
         self.assertGreaterEqual((convoy.load(DIGITS)(x).argmax(axis=1) == labels).mean(), 0.9)
+
+    def test_numbers_of_another_device_are_not_handed_over(self):
+        class Elsewhere:
+            def __dlpack__(self, **_):
+                raise BufferError("they lie on a GPU")
+
+        with self.assertRaisesRegex(convoy.UsageError, "Elsewhere does not hand over its numbers .they lie on a GPU.: give them in this machine's memory"):
+            convoy.load(DIGITS)(Elsewhere())
 
     def test_arrays_however_they_lie(self):
         net = convoy.load(DIGITS)
@@ -361,6 +386,20 @@ class Porting(Folder):
         self.assertEqual(found.findings, ())
         self.assertTrue(found._repr_html_().startswith("<iframe"))
         convoy.assert_same(DIGITS, self.folder / "digits.onnx")
+
+    def test_what_calls_give_can_be_keys(self):
+        report = convoy.port(DIGITS, self.folder / "digits.onnx")
+        found = convoy.diff(DIGITS, self.folder / "digits.onnx")
+        for one in (report, found, convoy.pad("Conv2D(8, 3)", size=8), convoy.diff_calls("Conv2D(8, 3)", "Conv2D(8, 5)"), convoy.Finding("a", "b", "c", True, "", {"torch": "d"})):
+            self.assertEqual(len({one, copy.deepcopy(one), pickle.loads(pickle.dumps(one))}), 1)
+
+    def test_arguments_are_refused_in_the_words_of_the_call(self):
+        for call, words in [(lambda: convoy.load(DIGITS, size="8x8"), "^size='8x8' is no size"), (lambda: convoy.load(DIGITS, shapes="1,8,8,1"), "^shapes='1,8,8,1' is no size"),
+                            (lambda: convoy.port(DIGITS, self.folder / "net"), "^output '.*net': convoy writes"), (lambda: convoy.to_onnx(DIGITS, to="onnx"), "takes no 'to'"),
+                            (lambda: convoy.to_onnx(DIGITS, output="a.onnx"), "takes no 'output'"),
+                            (lambda: convoy.batch.port([convoy.load(DIGITS)], to="onnx", out=self.folder), "is no path: give files")]:  # fmt: skip
+            with self.subTest(words), self.assertRaisesRegex(convoy.UsageError, words):
+                call()
 
     def test_nothing_is_overwritten_unasked(self):
         target = self.folder / "digits.onnx"
