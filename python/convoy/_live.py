@@ -150,7 +150,7 @@ def _example(module: Any) -> Callable[[Any], Any]:
     types = _real_types(module)
 
     def example(x: Any) -> Any:
-        if isinstance(x, torch.Tensor) or x is None:
+        if isinstance(x, (torch.Tensor, bool, str)) or x is None:  # what is neither array nor number is no input of a graph
             return x
         made = torch.as_tensor(x) if _is_numbers(x) else torch.as_tensor(_array(x))
         return made.to(next(iter(types))) if made.is_floating_point() and len(types) == 1 else made

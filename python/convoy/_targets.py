@@ -131,9 +131,11 @@ def _written(tensors: dict, state: dict) -> str:
 
 def _module_from(path: Path) -> Any:
     import importlib.util
+    import linecache
     import uuid
 
-    name = f"convoy_port_{uuid.uuid4().hex}"
+    name, text = f"convoy_port_{uuid.uuid4().hex}", path.read_text()
+    linecache.cache[str(path)] = (len(text), None, text.splitlines(keepends=True), str(path))  # the file goes: inspect and torch.jit.script read it here
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec and spec.loader  # of a file that ends in .py
     module = importlib.util.module_from_spec(spec)

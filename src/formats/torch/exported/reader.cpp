@@ -91,12 +91,21 @@ class ExportedReader {
       else if (said->key == "buffer") added = buffer(*said->value);
       else if (said->key == "tensor_constant")
         added = weight(*said->value, "tensor_constant_name", archive_.constants, false);
+      else if (said->key == "constant_input") tell_of_constant(*said->value);
       else
         return fail(Fault::Unsupported,
                     "takes an input of kind '" + std::string(said->key) + "', which is not carried");
       if (!added) return added;
     }
     return {};
+  }
+
+  // What is no tensor was read while the program was followed, and has no part in it: None, a word, a number.
+  void tell_of_constant(const Json& spec) {
+    const Json* value = member(spec, "value");
+    if (!options_.remarks || !value || member(*value, "as_none")) return;
+    options_.remarks->push_back("input '" + text_member(spec, "name") +
+                                "' is no tensor: the program does what it was exported with, and takes no other");
   }
 
   // torch.export makes numbers of sizes that are not declared dynamic.
@@ -141,6 +150,18 @@ class ExportedReader {
                                 ": at others the program may go another way, which is not in the file");
   }
 
+  // "x.shape[0] == y.shape[0]", which inputs that come together do.
+  static bool asks_for_one_batch(std::string_view text) {
+    constexpr std::string_view batch = ".shape[0]", equal = " == ";
+    const auto is_batch = [&](std::string_view side) {
+      return side.ends_with(batch) && side.find(batch) == side.size() - batch.size() &&
+             side.find_first_of(" ()") == std::string_view::npos;
+    };
+    const std::size_t middle = text.find(equal);
+    return middle != std::string_view::npos && is_batch(text.substr(0, middle)) &&
+           is_batch(text.substr(middle + equal.size()));
+  }
+
   // Conditions under which the program was followed, "L['x'].size()[2] > L['x'].size()[3]"; those that only bound a size by a
   // number are what windows ask anyway, and ranges.
   Status take_guards() {
@@ -151,11 +172,14 @@ class ExportedReader {
       const bool bounds = last != std::string::npos && last + 1 < text.size() &&
                           text.find_first_not_of("0123456789", last + 1) == std::string::npos;
       if (bounds && text.find('%') == std::string::npos && text.find("==") == std::string::npos) continue;
-      for (const auto& [from, to] :
-           {std::pair<std::string_view, std::string_view>{"L['", ""}, {"']", ""}, {".size()", ".shape"}})
-        for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at))
-          text.replace(at, from.size(), to);
-      if (options_.remarks)
+      constexpr std::string_view begins = "L['", ends = "']", size = ".size()";
+      for (std::size_t at = text.find(begins); at != std::string::npos; at = text.find(begins, at)) {
+        text.erase(at, begins.size());
+        if (const std::size_t end = text.find(ends, at); end != std::string::npos) text.erase(end, ends.size());
+      }
+      for (std::size_t at = text.find(size); at != std::string::npos; at = text.find(size, at))
+        text.replace(at, size.size(), ".shape");
+      if (options_.remarks && !asks_for_one_batch(text))
         options_.remarks->push_back("was exported where " + text +
                                     ": at other sizes the program goes another way, which is not in the file");
       graph_.conditions.push_back(std::move(text));
@@ -242,6 +266,11 @@ class ExportedReader {
         return fail(Fault::Unsupported, "has an output of kind '" + std::string(said->key) + "', which is not carried");
       const std::string name = argument_name(*said->value);
       const auto found = tensors_.find(name);
+      if (const Json* given = member(*said->value, "arg"); given && member(*given, "as_none")) {
+        if (options_.remarks)
+          options_.remarks->push_back("gives None among its outputs, which no graph gives: it is left out");
+        continue;
+      }
       if (found == tensors_.end()) return fail(Fault::Unsupported, "has an output that is no tensor");
       if (!found->second) return fail(Fault::Unsupported, "has an output '" + name + "' that is not carried");
       graph_.outputs.push_back(found->second);
