@@ -337,9 +337,12 @@ def _name_of(thing: Any) -> str:
 
 
 def _stem_of(thing: Any) -> str:
-    """Of its name, by which failures know it."""
-    name = getattr(thing, "name", None)
-    stem = os.path.splitext(os.path.basename(name))[0] if isinstance(name, str) else ""
+    """Of the file that is written of it, by which failures and tables know it: an open file's and a Keras model's name, else its class."""
+    kind, name = kind_of(thing), getattr(thing, "name", None)
+    if kind in ("module", "program", "script"):
+        name = getattr(thing, "original_name", type(thing).__name__)
+    stem = os.path.basename(name) if isinstance(name, str) else ""
+    stem = stem if kind else os.path.splitext(stem)[0]
     return stem if stem and "\0" not in stem and len(os.fsencode(stem)) < 200 else "model"
 
 
@@ -398,23 +401,23 @@ def save(thing: Any, folder: Path, inputs: tuple = (), frees_batch: bool = True)
         return path
     if is_open(thing):
         path = save(_read_whole(thing), folder)
-        return path.rename(path.with_stem(_stem_of(thing)))
+        return path.rename(folder / (_stem_of(thing) + path.suffix))
     kind = kind_of(thing)
     if kind == "script":
-        path = folder / "model.pt"
+        path = folder / f"{_stem_of(thing)}.pt"
         thing.save(str(path))
     elif kind == "program":
         import torch
 
-        path = folder / "model.pt2"
+        path = folder / f"{_stem_of(thing)}.pt2"
         torch.export.save(thing, str(path))
     elif kind == "module":
-        path = folder / "model.pt2"
+        path = folder / f"{_stem_of(thing)}.pt2"
         _save_module(thing, inputs, path, frees_batch)
     elif kind == "keras":
         from . import _live_keras
 
-        path = folder / "model.keras"
+        path = folder / f"{_stem_of(thing)}.keras"
         _live_keras.save(thing, path, inputs)
     elif kind == "onnx":
         path = folder / "model.onnx"

@@ -162,8 +162,11 @@ class Model:
             raise UsageError(f"input {missing[0]!r} is not given")
         return tuple(given[name] for name in names)
 
-    def __deepcopy__(self, _: dict) -> Model:
+    def __copy__(self) -> Model:
         return self  # nothing of it changes
+
+    def __deepcopy__(self, _: dict) -> Model:
+        return self
 
     def __reduce__(self) -> tuple:
         """Another process reads it again."""

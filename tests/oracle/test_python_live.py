@@ -593,3 +593,17 @@ def test_the_text_of_a_port_outlives_its_file(convoy):
         scripted = torch.jit.script(port)
     x = torch.from_numpy(X)
     assert torch.equal(scripted(x), port(x))
+
+
+def test_live_models_go_by_their_names(convoy):
+    """Which is which, in a failure and in a table of two."""
+    model = keras.Sequential([keras.Input((6,)), L.Dense(4)], name="digits")
+    other = convoy.to_torch(model)
+    with torch.no_grad():
+        other.get_parameter(next(name for name, _ in other.named_parameters())).mul_(2)
+    with pytest.raises(AssertionError, match=r"a  digits\.keras .*\nb  Port\.pt2 "):
+        convoy.assert_same(model, other, X)
+    with pytest.raises(convoy.Unsupported, match=r"^Odd\.pt2: .*rand"):
+        convoy.load(type("Odd", (nn.Module,), {"forward": lambda self, x: x + torch.rand(6)})().eval(), X)
+    live = convoy.load(model)
+    assert copy.copy(live) is live and copy.deepcopy(live) is live
