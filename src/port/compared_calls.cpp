@@ -184,10 +184,11 @@ struct CallModels {
   Shape input_a, input_b;
 };
 
-// The models of the first input that both calls take. Fails: of the likeliest, as it does.
+// The models of the first input that both calls take. Fails: as b does of the likeliest that a takes, or as a does of the
+// likeliest.
 Result<CallModels> models_of(const AskedCall& a, const AskedCall& b, const explain::Question& question,
                              const std::optional<Shape>& shape) {
-  std::optional<Error> trouble;
+  std::optional<Error> trouble, trouble_beside_a;
   for (const Words of_a : a.words)
     for (const Words of_b : b.words)
       for (const Input& input : shape ? std::vector{counterpart(*shape, of_a, a.has_one_axis || b.has_one_axis)}
@@ -200,8 +201,9 @@ Result<CallModels> models_of(const AskedCall& a, const AskedCall& b, const expla
         }
         auto two = within("b", model_of(b, of_b, other));
         if (two) return CallModels{*std::move(one), *std::move(two), own, other};
-        if (!trouble) trouble = std::move(two.error());
+        if (!trouble_beside_a) trouble_beside_a = std::move(two.error());
       }
+  if (trouble_beside_a) trouble = std::move(trouble_beside_a);
   if (!trouble) return fail(Fault::Usage, "no input has so many sizes; leave --size out, or give --shape");
   // A pasted call is no file, and has no lines.
   trouble->fault = Fault::Usage;

@@ -767,6 +767,8 @@ class Options(Folder):
         self.assertIn("a convolves, b takes the maximum", str(kind))
         # What neither says is asked for, and taken.
         self.assertFalse(convoy.diff_calls("tf.nn.conv2d(x, w, 2, 'SAME')", "F.conv2d(x, w, stride=2, padding=1)", size=8, kernel=3, channels=4))
+        with self.assertRaisesRegex(convoy.UsageError, "^b: 'Foo' is not defined"):  # not what a says of an input that it does not take
+            convoy.diff_calls("nn.Conv2d(3, 8, 3)", "Foo(3)")
         for a, b, kind in [("", "", convoy.UsageError), ("nn.Conv2d(3, 8, 3", "nn.ReLU()", convoy.UsageError), ("nn.Conv2d(3, 8, 3)", 3, convoy.UsageError),
                            ("nn.Conv2d(3, 8, 3)", "nn.Conv1d(3, 8, 3)", convoy.UsageError),
                            ("nn.Conv2d(3, 8, 3, 2, 'same')", "nn.Conv2d(3, 8, 3)", convoy.UsageError)]:  # fmt: skip
