@@ -77,6 +77,10 @@ def cases(keras) -> dict:
         layer(f"group_norm_{groups}", IMAGE, "GroupNormalization", groups=groups)
     layer("group_norm_rows", IMAGE, "GroupNormalization", groups=3, axis=1)
     layer("rms_norm", IMAGE, "RMSNormalization")
+    layer("rms_norm_last_two", IMAGE, "RMSNormalization", axis=[2, 3])
+    # Keras lays the scale along the last axes, whichever are normalised: cubes alone have a scale for others.
+    for axes in (1, 2, [1, 2], [-1, 1], [1, 3], [2, 3, 1]):
+        layer(f"rms_norm_{axes}", (4, 4, 4), "RMSNormalization", axis=axes)
     layer("normalization", IMAGE, "Normalization", mean=[0.1, 0.2, 0.3, 0.4, 0.5, 0.6], variance=[2.0, 1, 3, 1, 2, 4])
     layer("normalization_rows", IMAGE, "Normalization", axis=1, mean=list(range(9)), variance=list(range(1, 10)))
     layer("normalization_inverse", IMAGE, "Normalization", axis=None, mean=0.1, variance=2.0, invert=True)

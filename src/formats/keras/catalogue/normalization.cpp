@@ -1,6 +1,7 @@
 // Normalizing layers and functions. The fused kernel of Keras 2 raises a small epsilon, and so does this reader. Source:
 // keras/src/layers/normalization, layers/preprocessing and ops/nn.py of Keras 3.15.
 #include "formats/keras/catalogue/write.h"
+#include "ops/expect.h"
 
 #include <algorithm>
 #include <array>
@@ -47,15 +48,39 @@ Values batch_norm(Use& use) {
   return use.add(BatchNorm{axis, epsilon, momentum}, {x, gamma, beta, mean, variance});
 }
 
+// Whether these axes, sorted, are the last ones.
+bool lies_last(const Sizes& axes, Size rank) {
+  return axes.empty() || axes.front() == rank - static_cast<Size>(axes.size());
+}
+
 Shape sizes_at(Call& call, ValueId x, const Sizes& axes) {
   Shape shape;
   for (const Size axis : axes) shape.push_back(call.dim(x, axis));
   return shape;
 }
 
+// Keras 3 normalises whole numbers in float32, and casts what it made of them back: fractions are cut off.
+ValueId as_single(Use& use, ValueId x) {
+  Call& call = use.call;
+  if (call.failed() || call.version.major < 3 || is_floating(call.type(x).dtype)) return x;
+  return call.add(Cast{DType::F32}, {x}, "float");
+}
+
+Values as_it_came(Use& use, DType came, Values made) {
+  if (use.call.failed() || use.call.version.major < 3 || is_floating(came)) return made;
+  return {use.call.add(Cast{came}, made, "whole")};
+}
+
+// What a layer casts to its own type behind that.
+Values as_layer_gives(Use& use, Values made) {
+  Call& call = use.call;
+  return call.failed() || is_floating(call.type(made.front()).dtype) ? made : use.add(Cast{call.computes()}, made);
+}
+
 Values layer_norm(Use& use) {
   Call& call = use.call;
-  const ValueId x = call.x();
+  const DType came = call.type(call.x()).dtype;
+  const ValueId x = as_single(use, call.x());
   const Sizes argument = use.list("axis"), axes = call.axes(argument, call.rank(x));
   const double epsilon = use.number("epsilon");
   const bool rms = use.truth("rms_scaling");
@@ -67,12 +92,13 @@ Values layer_norm(Use& use) {
   const Shape shape = sizes_at(call, x, axes);
   const ValueId gamma = scale ? call.weight("gamma", shape) : ValueId{};
   const ValueId beta = center ? call.weight("beta", shape) : ValueId{};
-  return use.add(LayerNorm{axes, epsilon, rms}, {x, gamma, beta});
+  return as_layer_gives(use, as_it_came(use, came, use.add(LayerNorm{axes, epsilon, rms}, {x, gamma, beta})));
 }
 
 Values group_norm(Use& use) {
   Call& call = use.call;
-  const ValueId x = call.x();
+  const DType came = call.type(call.x()).dtype;
+  const ValueId x = as_single(use, call.x());
   const Size axis = normalized_axis(use, call.rank(x));
   Size groups = use.whole("groups");
   const double epsilon = use.number("epsilon");
@@ -85,7 +111,7 @@ Values group_norm(Use& use) {
   }
   const ValueId gamma = scale ? call.weight("gamma", {channels}) : ValueId{};
   const ValueId beta = center ? call.weight("beta", {channels}) : ValueId{};
-  return use.add(GroupNorm{axis, groups, epsilon}, {x, gamma, beta});
+  return as_layer_gives(use, as_it_came(use, came, use.add(GroupNorm{axis, groups, epsilon}, {x, gamma, beta})));
 }
 
 // What UnitNormalization gives ops.normalize.
@@ -97,13 +123,22 @@ Values unit_norm(Use& use) {
   return use.add(LengthNorm{call.axes(use.list("axis"), call.rank(x)), 2, unit_epsilon}, {x});
 }
 
+// The scale has the sizes of the normalised axes, in the order of their names, and lies along the last axes whichever those are.
 Values rms_norm(Use& use) {
   Call& call = use.call;
-  const ValueId x = call.x();
-  const Sizes axes = call.axes(use.list("axis"), call.rank(x));
+  const DType came = call.type(call.x()).dtype;
+  const ValueId x = as_single(use, call.x());
+  const Size rank = call.rank(x);
+  Sizes named = use.list("axis");
+  const Sizes axes = call.axes(named, rank);
   const double epsilon = use.number("epsilon");
-  const ValueId scale = call.weight("scale", sizes_at(call, x, axes));
-  return use.add(RmsNorm{axes, epsilon}, {x, scale});
+  if (call.failed()) return {};
+  std::ranges::sort(named);  // by the numbers as they are said, so that -1 comes before 1
+  for (Size& one : named) one = positive_axis(one, rank);
+  const ValueId scale = call.weight("scale", sizes_at(call, x, named));
+  if (named == axes && lies_last(axes, rank)) return as_it_came(use, came, use.add(RmsNorm{axes, epsilon}, {x, scale}));
+  const ValueId normal = call.add(RmsNorm{axes, epsilon}, {x}, "normal");
+  return as_it_came(use, came, use.add(Binary{BinaryFunction::Multiply}, {normal, scale}));
 }
 
 // Numbers of an attribute: one, a list, or nested lists of one row.
@@ -221,10 +256,10 @@ Values normalize(Use& use) {
 
 Values rms_norm_of_operand(Use& use) {
   Call& call = use.call;
-  const ValueId x = use.operand("x");
+  const ValueId given = use.operand("x"), x = as_single(use, given);
   if (use.option("scale")) call.refuse(Fault::Unsupported, "scales by a tensor");
   const Sizes axes = call.axes(use.list("axis"), call.rank(x));
-  return use.add(RmsNorm{axes, use.number("epsilon")}, {x});
+  return as_it_came(use, call.type(given).dtype, use.add(RmsNorm{axes, use.number("epsilon")}, {x}));
 }
 
 constexpr std::array rows_of_norms{
@@ -334,9 +369,7 @@ Status write_rms_norm_elsewhere(const RmsNorm& op, Sink& sink) {
 }
 
 Status write_rms_norm(const RmsNorm& op, Sink& sink) {
-  const auto count = static_cast<Size>(op.axes.size());
-  if (sink.has(1) && !op.axes.empty() && op.axes.front() != sink.rank() - count)
-    return write_rms_norm_elsewhere(op, sink);
+  if (sink.has(1) && !lies_last(op.axes, sink.rank())) return write_rms_norm_elsewhere(op, sink);
   if (!sink.has(1)) {
     LayerConfig config = sink.operation("nn", "RMSNorm");
     config.arguments["axis"] = one_or_list(op.axes);
