@@ -18,11 +18,34 @@ bool keeps_all(const Op& op, DType dtype) {
   return relu && has_no_sign && *relu == Relu{};
 }
 
-// PyTorch's functions of one number take whole ones; its averages and softmax do not.
+// What PyTorch has a kernel for, or what is written out in plain arithmetic.
+bool takes_whole_in_torch(const Op& op) {
+  const auto* unary = std::get_if<Unary>(&op);
+  if (!unary) return std::holds_alternative<Clip>(op);
+  switch (unary->function) {
+    case Function::Softplus:
+    case Function::Silu:
+    case Function::Gelu:
+    case Function::GeluTanh:
+    case Function::Selu:
+    case Function::Mish:
+    case Function::LogSigmoid:
+    case Function::HardSwish: return false;
+    default: return true;
+  }
+}
+
+// PyTorch's plain functions of one number take whole ones; its other activations, averages and softmax do not, and nobody
+// multiplies whole numbers by weights that are none or interpolates between them.
 bool takes_fractions_alone(const Op& op, Framework framework) {
   if (std::holds_alternative<Affine>(op)) return framework == Framework::OnnxRuntime;
+  if (std::holds_alternative<Linear>(op)) return true;
   switch (traits_of(op).kind) {
-    case LayerKind::Activation: return framework != Framework::Torch;
+    case LayerKind::Activation: return framework != Framework::Torch || !takes_whole_in_torch(op);
+    case LayerKind::Convolution:
+    case LayerKind::Transposed:
+    case LayerKind::Recurrence:
+    case LayerKind::Resampling:
     case LayerKind::Softmax:
     case LayerKind::Reduction:
     case LayerKind::Pooling:

@@ -93,13 +93,13 @@ Result<std::optional<DType>> wanted(const Graph& graph, const Node& node, const 
   if (node.inputs.size() <= data || !node.inputs[data]) return std::nullopt;
   const DType dtype = graph[node.inputs[data]].type.dtype;
   if (is_floating(dtype)) return std::nullopt;
+  if (std::holds_alternative<TopK>(node.op) && dtype == DType::Bool) return DType::I32;
   if (target.framework == Framework::Torch) return within(place_of(node), in_torch(node.op, dtype));
   if (node.op == Op(Unary{Function::Negate}) && is_unsigned(dtype))
     return bytes_of(dtype) < 4 ? DType::I32 : DType::I64;
   if (dtype == DType::Bool && compares(node.op)) return DType::I32;
   if (target.framework == Framework::OnnxRuntime) return in_onnx_runtime(node.op, dtype, graph.rules);
   if (target.framework != Framework::Keras) return std::nullopt;
-  if (std::holds_alternative<TopK>(node.op) && dtype == DType::Bool) return DType::I32;
   if (target.lite) return std::nullopt;
   return within(place_of(node), in_keras(graph, node, dtype));
 }

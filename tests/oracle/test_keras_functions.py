@@ -51,6 +51,11 @@ def cases() -> dict:
         "long_numbers": (lambda x: x * 3 - x, [(IMAGE, "int64")]),
         "one_hot": (lambda x: tf.one_hot(x, 5), [((7,), "int32")]),
         "largest": (lambda x: tf.argmax(x, axis=-1), image),
+        "least": (lambda x: tf.math.argmin(x, axis=1), image),
+        "least_of_32_bits": (lambda x: tf.argmin(x, axis=2, output_type=tf.int32), image),
+        "counted": (lambda x: tf.math.count_nonzero(x, axis=-1), image),
+        "resized_bytes": (lambda x: tf.image.resize(x, (14, 18)), [(IMAGE, "uint8")]),
+        "taken_bytes": (lambda x: tf.image.resize(x, (14, 18), method="nearest"), [(IMAGE, "uint8")]),
         "gathered": (lambda x: tf.gather(x, [2, 0], axis=-1), image),
         "chosen": (lambda x, y: tf.where(tf.greater(x, y), x, y * 0.1), two),
         "pools": (lambda x: tf.nn.avg_pool2d(x, 3, 2, "SAME") + tf.nn.max_pool2d(x, [2, 3], 2, "SAME"), image),
@@ -74,7 +79,7 @@ NAMES = [
     "product", "number_in_front", "preprocessing", "part", "new_axis", "backwards", "two", "joined", "stacked", "activations", "gelu",
     "means", "deviation", "reshaped", "batch_stays", "sizes", "turned", "squeezed", "split", "split_by_sizes", "unstacked", "padded",
     "resized", "upsampled", "depth_to_space", "limits", "functions", "softmax", "unit_length", "product_of_matrices", "whole_numbers",
-    "bytes", "long_numbers", "one_hot", "largest", "gathered", "chosen", "pools", "tiled", "rolled", "sums", "a_row", "a_kernel", "a_row_kernel",
+    "bytes", "long_numbers", "one_hot", "largest", "least", "least_of_32_bits", "counted", "resized_bytes", "taken_bytes", "gathered", "chosen", "pools", "tiled", "rolled", "sums", "a_row", "a_kernel", "a_row_kernel",
     "moments", "top"]
 
 
@@ -111,6 +116,7 @@ def test_functions_as_layers(name, known, tmp_path):
             got = run_natively([file], dict(zip([one.name for one in model.inputs], given)), tmp_path)
             assert len(got) == len(wanted)
             for mine, theirs in zip(got, wanted):
+                assert mine.dtype == theirs.dtype
                 assert_close(mine, theirs)
     for target in ("torch", "onnx"):
         convoy("port", files[0], "--to", target, "-o", tmp_path / ("m.py" if target == "torch" else "m.onnx"), "-f")

@@ -435,15 +435,22 @@ Values masking(Use& use) {
   const double masked = use.number("mask_value");
   if (call.failed()) return {};
   const DType dtype = call.type(x).dtype;
-  const auto number = [&](std::string_view name, double n) {
-    return call.literal(name, Tensor::of(Sizes{}, std::vector<double>{n}).converted(dtype));
+  // Whole numbers meet a fraction in float32, and truths a number in int32.
+  const DType whole = dtype == DType::Bool ? DType::I32 : dtype;
+  const double beyond = std::ldexp(1.0, static_cast<int>(8 * bytes_of(whole)) - (is_unsigned(whole) ? 0 : 1));
+  const bool is_whole = masked == std::floor(masked) && masked >= least_of(whole) && masked < beyond;
+  const DType compared = is_floating(dtype) ? dtype : is_whole ? whole : DType::F32;
+  const auto number = [&](std::string_view name, double value, DType type) {
+    return is_floating(type) ? call.literal(name, Tensor::of(Sizes{}, std::vector<double>{value}).converted(type))
+                             : whole_constant(call, name, static_cast<std::int64_t>(value), type);
   };
   const Size last = call.rank(x) - 1;
-  const ValueId other = call.add(Binary{BinaryFunction::NotEqual}, {x, number("mask_value", masked)}, "differs");
+  const ValueId other =
+      call.add(Binary{BinaryFunction::NotEqual}, {x, number("mask_value", masked, compared)}, "differs");
   const ValueId counted = call.add(Cast{DType::F32}, {other}, "differs/number");
   const ValueId most = call.add(Reduce{Reduction::Maximum, {last}, true}, {counted}, "differs/most");
   const ValueId truths = call.add(Cast{DType::Bool}, {most}, "counts");
-  const ValueId y = call.add(Where{}, {truths, x, number("zero", 0)});
+  const ValueId y = call.add(Where{}, {truths, x, number("zero", 0, whole)});
   const ValueId steps = call.add(Squeeze{{last}}, {truths}, "mask");
   if (y) call.builder().masks.insert_or_assign(y.index, Mask{{}, steps});
   return {y};

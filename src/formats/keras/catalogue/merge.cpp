@@ -2,6 +2,8 @@
 #include "formats/keras/catalogue/catalogue.h"
 #include "formats/keras/masks.h"
 #include "formats/keras/merge_modes.h"
+#include "formats/keras/operation.h"
+#include "ops/expect.h"
 
 #include <algorithm>
 #include <array>
@@ -92,7 +94,9 @@ Values multiply(Use& use) {
   const auto masks = masks_of(call, all);
   if (call.failed()) return {};
   const auto number = [&](const char* name, float value) {
-    return call.literal(name, Tensor::of(Sizes{}, std::vector<float>{value}).converted(call.type(all.front()).dtype));
+    const DType dtype = call.type(all.front()).dtype;
+    return is_floating(dtype) ? call.literal(name, Tensor::of(Sizes{}, std::vector<float>{value}).converted(dtype))
+                              : whole_constant(call, name, static_cast<std::int64_t>(value), dtype);
   };
   const bool have_all = std::ranges::all_of(masks, [](const auto& one) { return one.has_value(); });
   std::optional<ValueId> y, counts = masks.front();
@@ -115,9 +119,14 @@ Values subtract(Use& use) {
 Values average(Use& use) {
   Call& call = use.call;
   const ValueId sum = folded(call, BinaryFunction::Add, "sum");
-  // Keras divides; multiplying by 1/3 would round differently.
-  return {
-      call.add(Binary{BinaryFunction::Divide}, {sum, call.scalar("count", static_cast<float>(call.inputs.size()))})};
+  if (call.failed()) return {};
+  // Keras divides; multiplying by 1/3 would round differently. TensorFlow divides whole numbers of 32 bits and more in float64.
+  const auto count = static_cast<float>(call.inputs.size());
+  const DType dtype = call.type(sum).dtype;
+  const ValueId divisor = is_floating(dtype) || bytes_of(dtype) < 4
+                              ? call.scalar("count", count)
+                              : call.literal("count", Tensor::of(Sizes{}, std::vector<double>{count}));
+  return {call.add(Binary{BinaryFunction::Divide}, {sum, divisor})};
 }
 
 // Keras 1: one layer with a word for what it does.

@@ -38,6 +38,13 @@ ValueId widened(Call& call, ValueId x) {
   }
 }
 
+// Every number is then what it was; a mean is no whole number.
+Values over_no_axis(Use& use, ValueId x, bool is_mean) {
+  if (use.call.failed()) return {};
+  const bool makes_real = is_mean && !is_floating(use.call.type(x).dtype);
+  return use.add(makes_real ? Op(Cast{DType::F32}) : Op(Identity{}), {x});
+}
+
 template <Reduction reduction>
 Values reduce(Use& use) {
   ValueId x = use.operand("x");
@@ -45,7 +52,10 @@ Values reduce(Use& use) {
   constexpr bool is_extreme = reduction == Reduction::Maximum || reduction == Reduction::Minimum;
   if (const Json* initial = is_extreme ? use.option("initial") : nullptr; initial && !initial->is_null())
     use.call.refuse(Fault::Unsupported, use.called("initial") + " is " + initial->dump() + ", expected null");
-  return use.add(Reduce{reduction, reduced_axes(use, x), use.truth("keepdims")}, {x});
+  const Sizes axes = reduced_axes(use, x);
+  const bool keeps = use.truth("keepdims");
+  if (axes.empty()) return over_no_axis(use, x, reduction == Reduction::Mean);
+  return use.add(Reduce{reduction, axes, keeps}, {x});
 }
 
 // TensorFlow's.

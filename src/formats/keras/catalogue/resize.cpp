@@ -1,6 +1,8 @@
 // UpSampling, Resizing, CenterCrop and keras.ops.image.resize: image resizing by TensorFlow's rules. Source: keras/src/layers/
 // preprocessing/image_preprocessing, utils/image_utils.py and backend/tensorflow/image.py of Keras 3.15.
 #include "formats/keras/catalogue/write.h"
+#include "ops/expect.h"
+#include "ops/infer.h"
 
 #include <algorithm>
 #include <array>
@@ -42,6 +44,55 @@ Resize resize_by(Call& call, const Axes& axes, const std::string& word, bool ant
   return resize;
 }
 
+// Whole numbers that float32 does not hold, taken axis by axis. Nothing: the lengths are not known.
+std::optional<ValueId> taken(Use& use, const Resize& resize, ValueId x) {
+  Call& call = use.call;
+  const TensorType from = call.type(x);
+  const std::array inputs{Input{&from}};
+  const auto resized = infer(resize, Inputs(inputs));
+  if (!resized) return std::nullopt;  // said where it is added
+  const Shape& to = resized->front().shape;
+  std::vector<Take> takes;
+  for (std::size_t i = 0; i < resize.axes.size(); ++i) {
+    const Dim in = at(from.shape, resize.axes[i]), out = at(to, resize.axes[i]);
+    if (!in.known() || !out.known()) return std::nullopt;
+    Take take{resize.axes[i], {}};
+    for (const Taps& taps : taps_of(resize, i, *in, *out)) take.indices.push_back(taps.cells.front());
+    takes.push_back(std::move(take));
+  }
+  for (std::size_t i = 0; i < takes.size(); ++i)
+    x = call.add(takes[i], {x}, i + 1 < takes.size() ? "taken_" + std::to_string(i) : "");
+  return x;
+}
+
+// Keras 3 interpolates whole numbers in float32, rounds, and stops at the limits of their type, which comes out again; cells that
+// are only taken come out as they are.
+Values interpolated(Use& use, const Resize& resize, ValueId x) {
+  Call& call = use.call;
+  const DType came = call.type(x).dtype;
+  const bool moves = resize.interpolation == Interpolation::Nearest;
+  if (call.failed() || is_floating(came) || (call.version.major < 3 && !moves)) return use.add(resize, {x});
+  if (came == DType::Bool && !moves) {
+    call.refuse(Fault::Unsupported, "interpolates between truths, which TensorFlow does not");
+    return {};
+  }
+  const bool is_wide = came != DType::Bool && bytes_of(came) >= 4;
+  if (moves && is_wide)
+    if (const auto cells = taken(use, resize, x)) return {*cells};
+  ValueId y = call.add(Cast{moves && is_wide ? DType::F64 : DType::F32}, {x}, "float");
+  y = call.add(resize, {y}, "resized");
+  if (!moves) y = call.add(Unary{Function::Round}, {y}, "rounded");
+  // Beyond the limits lies what overshoots, and what float32 rounds up.
+  const bool overshoots = resize.interpolation != Interpolation::Linear && resize.interpolation != Interpolation::Area;
+  if (!moves && (overshoots || is_wide)) {
+    const double beyond = std::ldexp(1.0, static_cast<int>(8 * bytes_of(came)) - (is_unsigned(came) ? 0 : 1));
+    // The last number of 32 bits and more is none of float32, which stops at the one in front of it.
+    const double most = is_wide ? std::nextafter(static_cast<float>(beyond), 0.0F) : beyond - 1;
+    y = call.add(Clip{least_of(came), most}, {y}, "limited");
+  }
+  return use.add(Cast{came}, {y});
+}
+
 Values up_sampling(Use& use) {
   Call& call = use.call;
   const ValueId x = call.x();
@@ -61,7 +112,7 @@ Values up_sampling(Use& use) {
   // Keras by itself called TensorFlow's older resize from 2.2.3 on; tf.keras never did.
   if (word == "bilinear" && call.version.major == 2 && !call.version.tensorflow)
     resize.coordinates = Coordinates::Asymmetric;
-  return use.add(resize, {x});
+  return interpolated(use, resize, x);
 }
 
 // Height and width of images.
@@ -149,7 +200,7 @@ Values resize_to(Use& use, ValueId x, Area size) {
   x = with_proportions(use, as_real(use, x), size);
   Resize resize = resize_by(use.call, axes, word, antialias);
   resize.sizes = {size.height, size.width};
-  return use.add(resize, {x});
+  return interpolated(use, resize, x);
 }
 
 // Images that are smaller on one axis are resized instead, the middle of their proportions.

@@ -162,6 +162,12 @@ class K:
     def ndim(x):
         return len(x.shape)
 
+    def argmax(x, axis=-1):
+        return tf.argmax(x, axis)
+
+    def argmin(x, axis=-1):
+        return tf.argmin(x, axis)
+
 def pair(numbers):
     return numbers if isinstance(numbers, int) or numbers is None else tuple(numbers)[1:3] if len(numbers) == 4 else numbers
 
@@ -222,6 +228,27 @@ class tf:
 
     def squared_difference(x, y, name=None):
         return ops.square(x - y)
+
+    # Gives fractions as they are, where keras.ops rounds them to the type of the images.
+    def resize(images, size, method="bilinear", preserve_aspect_ratio=False, antialias=False, name=None):
+        if preserve_aspect_ratio:
+            raise NotImplementedError("tf.image.resize(preserve_aspect_ratio=True) is not read")
+        if method != "nearest" and "float" not in str(images.dtype):
+            images = ops.cast(images, "float32")
+        return ops.image.resize(images, size, interpolation=method, antialias=antialias)
+
+    # Places and counts are of 64 bits, those of keras.ops of 32.
+    def argmax(input, axis=None, output_type="int64", name=None, dimension=None):
+        axis = dimension if axis is None else axis
+        return ops.cast(ops.argmax(input, axis=0 if axis is None else axis), output_type)
+
+    def argmin(input, axis=None, output_type="int64", name=None, dimension=None):
+        axis = dimension if axis is None else axis
+        return ops.cast(ops.argmin(input, axis=0 if axis is None else axis), output_type)
+
+    def count_nonzero(input, axis=None, keepdims=None, dtype="int64", name=None):
+        counts = ops.cast(ops.not_equal(input, 0), "float32")
+        return ops.cast(ops.sum(counts, axis=axis, keepdims=bool(keepdims)), dtype)
 
     def reduce_std(input_tensor, axis=None, keepdims=False, name=None):
         return K.std(input_tensor, axis, keepdims)

@@ -32,6 +32,8 @@ def turned(x):
     kind = str(x.dtype)
     if kind.startswith("uint"):
         return 2 ** int(kind[4:]) - 1 - x
+    if kind == "bool":
+        return ops.logical_not(x)
     return -1 - x if kind.startswith("int") else ops.negative(x)
 
 def real(x):
@@ -312,11 +314,13 @@ class operations:
 
     def layer_norm(x, gamma=None, beta=None, axis=-1, epsilon=None, rms_scaling=False):
         epsilon = 1e-7 if epsilon is None else epsilon
+        if "float" not in str(x.dtype):  # computed in float32, and the fractions cut off
+            return ops.cast(ops.layer_norm(real(x), gamma, beta, axis, epsilon, rms_scaling), x.dtype)
+        if axis not in (-1, [-1], (-1,)) and (gamma is not None or beta is not None):
+            raise NotImplementedError("ops.layer_normalization() along other axes than the last is not read")
         if rms_scaling:
             made = x / ops.sqrt(ops.var(x, axis=axis, keepdims=True) + epsilon)
             return made if gamma is None else made * gamma
-        if axis not in (-1, [-1], (-1,)) and (gamma is not None or beta is not None):
-            raise NotImplementedError("ops.layer_normalization() along other axes than the last is not read")
         made = (x - ops.mean(x, axis=axis, keepdims=True)) / ops.sqrt(ops.var(x, axis=axis, keepdims=True) + epsilon)
         made = made if gamma is None else made * gamma
         return made if beta is None else made + beta
@@ -405,8 +409,12 @@ class operations:
 
     def rgb_to_grayscale(images, data_format="channels_last"):
         first = data_format == "channels_first"
+        axis = -3 if first else -1
+        if images.shape[axis] == 1:
+            return images
         weights = [[[0.2989]], [[0.587]], [[0.114]]] if first else [0.2989, 0.587, 0.114]
-        return ops.sum(ops.multiply(images, weights), axis=-3 if first else -1, keepdims=True)
+        gray = ops.sum(ops.multiply(real(images), weights), axis=axis, keepdims=True)
+        return gray if "float" in str(images.dtype) else ops.cast(gray, images.dtype)
 
     def convert_to_tensor(x, dtype=None, sparse=None, ragged=None):
         return x if dtype is None else ops.cast(x, dtype)

@@ -196,6 +196,11 @@ Status write_unary(const Unary& op, Call& c) {
   return {};
 }
 
+// A number beside those that are worked on: one with a point would make fractions of whole ones.
+std::string number_beside(const Call& c, double value) {
+  return is_floating(c.result_type().dtype) ? number(value) : std::to_string(static_cast<std::int64_t>(value));
+}
+
 Status write_relu(const Relu& op, Call& c) {
   const bool bent = op.threshold != 0;
   if (!bent && !op.strict && op.negative_slope == 0) {
@@ -203,8 +208,11 @@ Status write_relu(const Relu& op, Call& c) {
     else if (*op.max_value == 6) apply_function(c, "F.relu6");
     else if (*op.max_value > 0) {
       const Expression x = c.follow(0);
-      c.result(
-          {fmt::format("{}.clamp(0, {})", postfix(x), number(*op.max_value)), Binds::Atom, x.calls + 1, false, {}});
+      c.result({fmt::format("{}.clamp(0, {})", postfix(x), number_beside(c, *op.max_value)),
+                Binds::Atom,
+                x.calls + 1,
+                false,
+                {}});
     }
     if (!op.max_value || *op.max_value > 0) return {};
   }
@@ -217,11 +225,11 @@ Status write_relu(const Relu& op, Call& c) {
     return {};
   }
   const std::string x = c.name(0), t = number(op.threshold);
-  const std::string low = op.negative_slope == 0 ? "0.0"
+  const std::string low = op.negative_slope == 0 ? number_beside(c, 0)
                           : bent                 ? fmt::format("{} * ({} - {})", number(op.negative_slope), x, t)
                                                  : fmt::format("{} * {}", number(op.negative_slope), x);
   std::string text = fmt::format("torch.where({} {} {}, {}, {})", x, op.strict ? ">" : ">=", t, x, low);
-  if (op.max_value) text = fmt::format("torch.where({0} >= {1}, {1}, {2})", x, number(*op.max_value), text);
+  if (op.max_value) text = fmt::format("torch.where({0} >= {1}, {1}, {2})", x, number_beside(c, *op.max_value), text);
   c.result({text, Binds::Atom, 2, false, {}});
   return {};
 }
@@ -238,11 +246,10 @@ Status write_celu(const Celu& op, Call& c) {
 Status write_clip(const Clip& op, Call& c) {
   const Expression x = c.follow(0);
   std::vector<std::string> bounds;
-  // A bound with a point would make fractions of whole numbers.
   const bool whole = !is_floating(c.result_type().dtype);
   const auto bind = [&](const char* word, std::optional<double> bound) {
     if (!bound || (whole && std::isinf(*bound))) return;
-    bounds.push_back(word + (whole ? std::to_string(static_cast<std::int64_t>(*bound)) : number(*bound)));
+    bounds.push_back(word + number_beside(c, *bound));
   };
   bind("min=", op.least);
   bind("max=", op.most);

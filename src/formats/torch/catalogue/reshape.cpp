@@ -211,7 +211,9 @@ Status write_flatten(const Flatten&, Call& c) {
   const auto& origin = c.graph()[c.node().outputs[0]].origin;
   if (origin && origin->split.size() > 2 && !is_identity(origin->permutation))
     comment = "channels first: the weights behind it were reordered to match";
-  apply_method(c, ".flatten(1)", comment);
+  // PyTorch flattens no axis that is not there.
+  const bool is_row = c.graph()[c.node().inputs[0]].type.rank() == 1;
+  apply_method(c, is_row ? ".unsqueeze(1)" : ".flatten(1)", comment);
   return {};
 }
 
