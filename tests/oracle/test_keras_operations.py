@@ -59,6 +59,11 @@ def cases(ops) -> dict:
         "patches_of_blocks": (lambda x: ops.image.extract_patches(x, 4), IMAGE),
         "pad_images": (lambda x: ops.image.pad_images(x, 1, 2, target_height=12, target_width=13), IMAGE),
         "crop_images": (lambda x: ops.image.crop_images(x, 1, 2, target_height=4, target_width=3), IMAGE),
+        "along_given_places": (lambda x: ops.take_along_axis(x, np.array([[[0, 1, -1, 2, 2]]]), axis=1), ROWS),
+        "along_places_of_a_row": (lambda x: ops.take_along_axis(x, ops.argmax(x[:, :1], axis=-1, keepdims=True), axis=-1), ROWS),
+        "along_a_row": (lambda x: ops.take_along_axis(x[:, :1], ops.argsort(x, axis=-1), axis=-1), ROWS),
+        "along_rows_and_columns": (lambda x: ops.take_along_axis(x[:, :1], ops.argsort(x[:, :, :1], axis=1) % 3, axis=2), ROWS),
+        "along_cells_of_one": (lambda x: ops.take_along_axis(TABLE[:, :, 0][None], where(x > 0, "int32"), axis=2), (5, 3)),
         "grey": (lambda x: ops.image.rgb_to_grayscale(x), IMAGE),
     }
 
@@ -69,7 +74,8 @@ NAMES = [
     "truths", "count", "kinds", "no_nan", "exp2", "hypot", "arctan2", "full_like", "digitize", "tensordot", "dot",
     "inner", "einsum_dots", "einsum_of_one", "einsum_of_three", "cross", "diagonal", "trace", "triangles", "unstack", "rot90",
     "round_to", "batch_norm", "layer_norm", "sparsemax", "attention", "patches", "patches_same", "patches_apart",
-    "patches_of_blocks", "pad_images", "crop_images", "grey"]  # fmt: skip
+    "patches_of_blocks", "pad_images", "crop_images", "along_given_places", "along_places_of_a_row", "along_a_row",
+    "along_rows_and_columns", "along_cells_of_one", "grey"]  # fmt: skip
 
 
 def test_every_case_is_asked():

@@ -266,12 +266,29 @@ Values filled_like(Use& use) {
   })};
 }
 
+// The tensor over and over along axes that are of size 1 where the other has more cells, but for one.
+ValueId met(Call& call, ValueId x, ValueId other, Size but, std::string_view name) {
+  for (Size axis = 0; axis < call.rank(x) && !call.failed(); ++axis) {
+    const Dim length = call.dim(other, axis);
+    if (axis == but || call.dim(x, axis) != Dim(1) || length == Dim(1)) continue;
+    const std::string step = std::string(name) + "_" + std::to_string(axis);
+    x = length.known() ? call.add(Tile{axis, *length}, {x}, step) : call.add(ExpandLike{axis, axis}, {x, other}, step);
+  }
+  return x;
+}
+
 Values take_along(Use& use) {
   Call& call = use.call;
   const ValueId x = use.operand("x"), indices = use.operand("indices");
   const Json* along = use.option("axis");
   if (!along) call.refuse(Fault::Unsupported, "takes cells without an axis, which flattens first");
-  return use.add(GatherElements{call.axis(call.attrs.integer_of(along, "axis"), call.rank(x))}, {x, indices});
+  const Size axis = call.axis(call.attrs.integer_of(along, "axis"), call.rank(x));
+  if (call.failed()) return {};
+  if (call.rank(indices) != call.rank(x))
+    call.refuse(Fault::Format, "takes cells of " + std::to_string(call.rank(x)) + " axes at places of " +
+                                   std::to_string(call.rank(indices)));
+  const ValueId all = met(call, x, indices, axis, "cells"), places = met(call, indices, x, axis, "places");
+  return use.add(GatherElements{axis}, {all, places});
 }
 
 constexpr std::array rows_of_slices{
