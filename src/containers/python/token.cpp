@@ -222,7 +222,7 @@ class Reader {
 
   Status string(std::string_view prefix) {
     const std::size_t from = at_ - prefix.size();
-    const bool raw = prefix.find('r') != std::string_view::npos;
+    const bool raw = prefix.find('r') != std::string_view::npos, of_bytes = prefix.find('b') != std::string_view::npos;
     const char quote = peek();
     const std::string close(std::string(here(std::string(3, quote)) ? 3 : 1, quote));
     at_ += close.size();
@@ -231,6 +231,11 @@ class Reader {
       if (at_ >= text_.size() || (close.size() == 1 && peek() == '\n'))
         return wrong(from, "a string without its closing " + close);
       if (peek() == '\\' && at_ + 1 < text_.size()) {
+        const std::string numbered = raw || of_bytes ? std::string() : numbered_character();
+        if (!numbered.empty()) {
+          value += numbered;
+          continue;
+        }
         if (raw) value += text_.substr(at_, 2);
         else value += unescaped(peek(1));
         at_ += 2;
@@ -243,7 +248,26 @@ class Reader {
     return {};
   }
 
-  // The short escapes; numbers of characters stay as they are written, which no word of a layer needs.
+  // A character that is written by its number, \x41, \u00e9 or \U0001f600, in UTF-8. Empty, and nothing is read: there is none here,
+  // or half of a pair of UTF-16, which is no character.
+  std::string numbered_character() {
+    const char kind = peek(1);
+    const std::size_t digits = kind == 'x' ? 2 : kind == 'u' ? 4 : kind == 'U' ? 8 : 0;
+    if (digits == 0 || text_.size() - at_ < 2 + digits) return {};
+    const char* first = text_.data() + at_ + 2;
+    std::uint32_t number = 0;
+    const auto [end, fault] = std::from_chars(first, first + digits, number, 16);
+    if (fault != std::errc{} || end != first + digits || number == 0) return {};
+    if (number > 0x10FFFF || (number >= 0xD800 && number < 0xE000)) return {};
+    at_ += 2 + digits;
+    const auto behind = [&](int shift) { return static_cast<char>(0x80 | (number >> shift & 0x3F)); };
+    if (number < 0x80) return {static_cast<char>(number)};
+    if (number < 0x800) return {static_cast<char>(0xC0 | number >> 6), behind(0)};
+    if (number < 0x10000) return {static_cast<char>(0xE0 | number >> 12), behind(6), behind(0)};
+    return {static_cast<char>(0xF0 | number >> 18), behind(12), behind(6), behind(0)};
+  }
+
+  // The short escapes; others stay as they are written.
   static std::string unescaped(char c) {
     switch (c) {
       case 'n': return "\n";

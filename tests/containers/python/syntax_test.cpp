@@ -44,6 +44,20 @@ TEST(PythonSyntax, ReadsWhatProgramsAreWrittenWith) {
     EXPECT_EQ(refusal(parse_program(text)), "") << text;
 }
 
+TEST(PythonSyntax, ReadsCharactersThatAreWrittenByTheirNumbers) {
+  for (const auto& [text, read] : {std::pair{"'z/\\u00e9 b'\n", "z/\u00e9 b"},
+                                   {"'\\x41\\u000a'\n", "A\n"},
+                                   {"'\\U0001f600'\n", "\U0001f600"},
+                                   {"r'\\u00e9'\n", "\\u00e9"},
+                                   {"b'\\xe9'\n", "\\xe9"},
+                                   {"'\\ud800'\n", "\\ud800"},
+                                   {"'\\u00e'\n", "\\u00e"}}) {
+    const auto tree = parse_program(text);
+    ASSERT_TRUE(tree) << text;
+    EXPECT_EQ(tree->parts[0].parts.at(0).text, read) << text;
+  }
+}
+
 TEST(PythonSyntax, RefusesWithThePlace) {
   EXPECT_EQ(refusal(parse_program("x = (1,\n")), "line 2, column 1: the line ends where a value is expected");
   EXPECT_EQ(refusal(parse_program("if x:\ny = 1\n")),
