@@ -283,6 +283,26 @@ Bounds bound(const Reduce& op, const Evaluation& at) {
   return bounded({Tensor::of(low->at(0).shape(), std::move(error))}, terms, limit);
 }
 
+namespace {
+
+// Each number as large as the largest beside it along the axis.
+Tensor with_neighbours(const Tensor& x, Size axis) {
+  const auto from = x.floats();
+  std::vector<float> to(from.begin(), from.end());
+  const auto at = static_cast<std::size_t>(axis);
+  std::size_t step = 1;
+  for (std::size_t i = at + 1; i < x.shape().size(); ++i) step *= static_cast<std::size_t>(x.shape()[i]);
+  const auto length = static_cast<std::size_t>(x.shape()[at]);
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const std::size_t place = i / step % length;
+    if (place > 0) to[i] = std::max(to[i], from[i - step]);
+    if (place + 1 < length) to[i] = std::max(to[i], from[i + step]);
+  }
+  return Tensor::of(x.shape(), std::move(to));
+}
+
+}  // namespace
+
 Bounds bound(const Resize& op, const Evaluation& at) {
   Resize resize = op;
   resize.outside_value = 0;
@@ -301,6 +321,9 @@ Bounds bound(const Resize& op, const Evaluation& at) {
     const float most = values.empty() ? 0 : std::ranges::max(values) * static_cast<float>(taps);
     x = Tensor::of(x.shape(), std::vector<float>(values.size(), most));
   }
+  // A place that is computed right upon a cell lies beside it elsewhere, and the cell next to it then weighs a rounding.
+  if (positive)
+    for (const Size axis : op.axes) x = with_neighbours(x, axis);
   auto sum = rerun(at, resize, {&x});
   if (!sum) return pass(sum);
   return bounded({magnitude(sum->at(0))}, 0, limit);

@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from carrying import CONVOY, SHARED
+from carrying import CONVOY, SHARED, convoy, said
 
 SNIPPETS, MODELS = SHARED / "snippets", SHARED / "models"
 
@@ -182,3 +182,14 @@ def test_a_program_that_holds_its_steps_in_front_of_its_batch_is_the_same(fault,
     code, answer = diff(tmp_path / "net.pt2", f"{tmp_path / 'net.py'}:Net", "--weights-b", tmp_path / "net.pt",
                         *[word for shape in shapes for word in ("--shape", shape)])
     assert code == (1 if fault else 0), answer
+
+
+def test_an_image_resized_onto_its_own_cells_is_the_same(tmp_path):
+    """Keras and ONNX place cells with other roundings: right upon a cell by the one, a rounding beside it by the other."""
+    import keras
+
+    image = keras.Input((3, 8, 7))
+    keras.Model(image, keras.layers.Resizing(4, 9, data_format="channels_first")(image)).save(tmp_path / "net.keras")
+    convoy("port", tmp_path / "net.keras", "-o", tmp_path / "port.onnx", "--interface", "source")
+    code, words = said(tmp_path / "net.keras", tmp_path / "port.onnx")
+    assert code == 0, words
