@@ -108,3 +108,41 @@ def test_dense_layers_of_int8_are_followed(width, tmp_path):
     (answer,) = session.run(None, {session.get_inputs()[0].name: x})
     assert np.abs(answer - wanted).max() <= 2.0**-21
     assert np.abs(np.asarray(keras.models.load_model(tmp_path / "port.keras")(x)) - wanted).max() <= 2.0**-21
+
+
+WIDE = {
+    "LayerNormalization": lambda x: layers.LayerNormalization()(x),
+    "GroupNormalization": lambda x: layers.GroupNormalization(2)(x),
+    "behind a norm": lambda x: layers.Dense(3)(layers.LayerNormalization(axis=[1, 2])(x)),
+    "Resizing": lambda x: layers.Resizing(5, 7)(x),
+    "UpSampling2D": lambda x: layers.UpSampling2D(2, interpolation="bicubic")(x),
+    "GRU": lambda x: layers.GRU(3)(layers.Reshape((30, 4))(x)),
+    "remainder": lambda x: keras.ops.mod(x, 0.3),
+}
+
+
+@pytest.mark.parametrize("name", WIDE)
+@pytest.mark.parametrize("handed", ["float32", "float64"])
+def test_layers_give_float64_whatever_they_are_handed(name, handed, tmp_path):
+    """Norms compute in the type that comes in, resizes in float32; both give what the policy says."""
+    keras.utils.set_random_seed(9)
+    keras.config.set_dtype_policy("float64")
+    try:
+        image = keras.Input((6, 5, 4), dtype=handed)
+        net = keras.Model(image, WIDE[name](image))
+    finally:
+        keras.config.set_dtype_policy("float32")
+    x = np.random.default_rng(10).standard_normal((2, 6, 5, 4)).astype(handed)
+    wanted = np.asarray(net(x))
+    net.save(tmp_path / "net.keras")
+    np.save(tmp_path / "x.npy", x)
+    convoy("run", tmp_path / "net.keras", "--input", tmp_path / "x.npy", "-o", tmp_path / "y.npy")
+    convoy("port", tmp_path / "net.keras", "-o", tmp_path / "port.keras")
+    convoy("port", tmp_path / "net.keras", "-o", tmp_path / "port.onnx", "--interface", "source")
+    for got in (np.load(tmp_path / "y.npy"), np.asarray(keras.models.load_model(tmp_path / "port.keras")(x))):
+        assert got.dtype == wanted.dtype
+        assert np.abs(got - wanted).max() <= 2.0**-19
+    if name != "GRU":  # ONNX Runtime has none of float64
+        session = onnxruntime.InferenceSession(str(tmp_path / "port.onnx"))
+        (got,) = session.run(None, {session.get_inputs()[0].name: x})
+        assert got.dtype == wanted.dtype and np.abs(got - wanted).max() <= 2.0**-19

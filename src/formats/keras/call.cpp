@@ -127,12 +127,15 @@ void Call::follow_policy() {
                         ", which this version follows in Keras 3's convolutions, dense layers, pools, "
                         "norms and what moves numbers");
   }
+  const bool in_between = version.major >= 3 && in_halves(layer.class_name) == InHalves::InSingle;
   for (ValueId& input : inputs) {
     if (!casts || !input || !is_floating(type(input).dtype)) continue;
     if (layer.class_name != "LayerNormalization" && layer.class_name != "GroupNormalization")
       input = cast(input, policy_.compute);
-    if (halves_ == InHalves::InSingle) input = cast(input, DType::F32);
+    if (in_between && convoy::is_half(type(input).dtype)) input = cast(input, DType::F32);
   }
+  if (in_between)
+    between_casts_ = inputs.size() == 1 && inputs[0] ? meeting(type(inputs[0]).dtype, DType::F32) : DType::F32;
 }
 
 ValueId Call::cast(ValueId value, DType to) {
@@ -141,16 +144,16 @@ ValueId Call::cast(ValueId value, DType to) {
 
 // The result under the layer's own name, and what it was rounded from under another.
 Values Call::in_policy(Values made) {
-  if (failed() || !policy_.is_half()) return made;
+  if (failed() || (!policy_.is_half() && !between_casts_)) return made;
   for (ValueId& value : made) {
     if (!value || !is_floating(type(value).dtype) || type(value).dtype == policy_.compute) continue;
-    if (halves_ != InHalves::InSingle) {
+    if (!between_casts_) {
       refuse(Fault::Unsupported, "gives " + std::string(convoy::name_of(type(value).dtype)) + " where it computes in " +
                                      std::string(convoy::name_of(policy_.compute)));
       return made;
     }
     const std::string name = builder_.graph[value].name;
-    builder_.graph.rename(value, name + "/float32");
+    builder_.graph.rename(value, name + "/" + std::string(convoy::name_of(type(value).dtype)));
     value = add(Cast{policy_.compute}, {value}, "cast");
     if (value) builder_.graph.rename(value, name);
   }

@@ -130,7 +130,7 @@ class Call {
   ValueId cast(ValueId value, DType to);
   Values add_apart(const Op& op, Values node_inputs, std::string_view step);
   // As which weights are read: Keras rounds them where the layer computes in fewer bits than it holds.
-  DType weights_type() const { return halves_ == InHalves::InSingle ? DType::F32 : policy_.compute; }
+  DType weights_type() const { return between_casts_.value_or(policy_.compute); }
   bool frozen() const;
   Status check_arguments() const;
 
@@ -139,6 +139,7 @@ class Call {
   Builder& builder_;
   Policy policy_;
   InHalves halves_ = InHalves::Unknown;  // of a policy of 16 bits
+  std::optional<DType> between_casts_;  // in which a norm computes, whatever its policy gives
   bool is_int8_ = false;
   std::size_t first_node_;  // of this call
   std::vector<Scope> scopes_;

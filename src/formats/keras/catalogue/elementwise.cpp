@@ -15,7 +15,7 @@ namespace convoy::keras {
 namespace {
 
 // A number of Python's takes the type of what it meets; a whole one is int32 beside truths, a fraction float32 beside what is
-// whole. Quotients are of fractions, and numbers are compared in 32 bits.
+// whole. Quotients are of fractions, and numbers are compared in 32 bits, as remainders by fractions are taken.
 struct Pair {
   ValueId a, b;
 };
@@ -44,8 +44,13 @@ Pair operands_of(Use& use, Meeting how = Meeting::OwnType) {
     if (dtype == DType::Bool) tensor = call.add(Cast{DType::I32}, {tensor});
     other = whole_constant(call, said, number.get<std::int64_t>(), dtype == DType::Bool ? DType::I32 : dtype);
   } else {
-    const auto like = Tensor::of({}, std::vector<double>{number.get<double>()});
-    other = call.literal(said, like.converted(is_floating(dtype) ? dtype : DType::F32));
+    Tensor like = Tensor::of({}, std::vector<double>{number.get<double>()});
+    if (how == Meeting::In32Bits && number.is_number_float()) {
+      like = like.converted(DType::F32);
+      if (is_half(dtype)) tensor = call.add(Cast{DType::F32}, {tensor});
+    }
+    const DType made = call.type(tensor).dtype;
+    other = call.literal(said, like.converted(is_floating(made) ? made : DType::F32));
   }
   return is_number_a ? Pair{other, tensor} : Pair{tensor, other};
 }
@@ -63,7 +68,11 @@ Values binary(Use& use) {
 // A whole number of Python's is of 32 bits here, whatever narrower type it meets: bytes have negative remainders.
 Values modulo(Use& use) {
   Call& call = use.call;
-  auto [a, b] = operands_of(use);
+  const auto is_fraction = [&](std::string_view name) {
+    const Json* argument = use.option(name);
+    return argument && argument->is_number_float();
+  };
+  auto [a, b] = operands_of(use, is_fraction("x1") || is_fraction("x2") ? Meeting::In32Bits : Meeting::OwnType);
   if (call.failed()) return {};
   const auto is_whole = [&](std::string_view name) {
     const Json* argument = use.option(name);
@@ -322,6 +331,8 @@ bool is_added_in_place(const Shape& first, const Shape& second) {
 }
 
 enum class Addends : std::uint8_t { AsTheyStand, Swapped, Subtracted };
+bool is_single(double x) { return x == static_cast<double>(static_cast<float>(x)); }
+
 // In which order a sum is right whatever the sizes: a second operand as large as the sum is never moved.
 Addends order_of_addends(const Sink& sink) {
   const Shape &first = sink.type(0).shape, &second = sink.type(1).shape, &sum = sink.result_type().shape;
@@ -339,6 +350,19 @@ Status write_sum_by_difference(Sink& sink) {
   sink.operand(config, 0, kept, "x1");
   config.args.push_back(other);
   return sink.last(std::move(config));
+}
+
+// A fraction of Python's makes float32 of numbers of 16 bits where remainders are taken; there, and where numbers are compared, it is
+// itself rounded to float32 beside those of float64. An array is of its own type.
+std::optional<Tensor> fraction_of_own_type(const Binary& op, std::size_t place, const Sink& sink) {
+  const Tensor* known = sink.constant(place);
+  const DType result = sink.result_type().dtype;
+  const bool takes_remainders = op.function == BinaryFunction::Modulo && is_half(result);
+  const bool in_single = op.function == BinaryFunction::Modulo || gives_truth(op.function);
+  if (!known || !is_floating(known->dtype()) || known->rank() > 0) return std::nullopt;
+  const bool is_cut = known->dtype() == DType::F64 && in_single && !is_single(known->doubles().front());
+  if (!takes_remainders && !is_cut) return std::nullopt;
+  return sink.result_type().rank() > 0 ? known->reshaped({1}) : *known;
 }
 
 // Whole numbers of Python's are of the type that they meet, but of 32 bits beside truths and where remainders are taken;
@@ -379,7 +403,8 @@ Status write_binary(const Binary& op, Sink& sink) {
   sink.operand(config, 0, first, "x1");
   sink.operand(config, 1, second, "x2");
   for (const std::size_t place : {first, second})
-    if (auto numbers = numbers_of_own_type(op, place, sink)) config.args[place == first ? 0 : 1] = *std::move(numbers);
+    for (const auto of_own_type : {numbers_of_own_type, fraction_of_own_type})
+      if (auto numbers = of_own_type(op, place, sink)) config.args[place == first ? 0 : 1] = *std::move(numbers);
   return sink.last(std::move(config));
 }
 
@@ -410,7 +435,6 @@ Status write_wide_affine(const Affine& op, Sink& sink) {
 }
 
 Status write_affine(const Affine& op, Sink& sink) {
-  const auto is_single = [](double x) { return x == static_cast<double>(static_cast<float>(x)); };
   if (sink.result_type().dtype == DType::F64 && !(is_single(op.scale) && is_single(op.offset)))
     return write_wide_affine(op, sink);
   LayerConfig config = sink.layer("Rescaling");

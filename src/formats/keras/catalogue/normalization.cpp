@@ -235,7 +235,7 @@ Values rescaling(Use& use) {
   const auto vector = [&](const Json& value, std::string_view name) {
     const auto all = numbers(call, value, name);
     const Size n = static_cast<Size>(all.size());
-    const Tensor held = Tensor::of(value.is_number() ? Sizes{} : Sizes{n}, std::vector<float>(all.begin(), all.end()));
+    const Tensor held = Tensor::of(value.is_number() ? Sizes{} : Sizes{n}, std::vector<double>(all.begin(), all.end()));
     return call.make_constant(name, held.converted(dtype));
   };
   const ValueId scaled =

@@ -272,12 +272,13 @@ Values gru(Use& use) {
   const Tensor both = call.take("bias", {2, 3 * common.units});
   call.leave();
   if (call.failed()) return {};
-  const auto numbers = both.floats();
+  const auto numbers = both.doubles();
   const auto half = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
-  inputs.push_back(
-      call.make_constant("bias", Tensor::of({3 * common.units}, std::vector<float>(numbers.begin(), half)), true));
-  inputs.push_back(call.make_constant("recurrent_bias",
-                                      Tensor::of({3 * common.units}, std::vector<float>(half, numbers.end())), true));
+  const auto row = [&](std::vector<double> part) {
+    return Tensor::of({3 * common.units}, std::move(part)).converted(call.type(x).dtype);
+  };
+  inputs.push_back(call.make_constant("bias", row({numbers.begin(), half}), true));
+  inputs.push_back(call.make_constant("recurrent_bias", row({half, numbers.end()}), true));
   return walked(call, common, op, inputs);
 }
 
@@ -466,20 +467,21 @@ Result<LayerConfig> said_of(const Gru& op, Sink& sink) {
   }
   if (!sink.has(3) && !sink.has(4)) return config;
   const Size width = sink.constant(1)->shape()[1];
-  std::vector<float> both;
+  std::vector<double> both;
   bool trainable = false;
   for (const std::size_t i : {std::size_t{3}, std::size_t{4}}) {
     if (!sink.has(i)) {
-      both.resize(both.size() + static_cast<std::size_t>(width), 0.0F);
+      both.resize(both.size() + static_cast<std::size_t>(width), 0.0);
       continue;
     }
     if (!sink.constant(i)) return sink.refused("a bias that the model computes");
-    const auto row = sink.constant(i)->floats();
+    const auto row = sink.constant(i)->doubles();
     both.insert(both.end(), row.begin(), row.end());
     config->carried.emplace_back(i == 3 ? "bias" : "recurrent_bias", sink.node().inputs[i]);
     trainable = trainable || sink.graph()[sink.node().inputs[i]].trainable;
   }
-  config->weights.push_back({"cell", "bias", Tensor::of({2, width}, std::move(both)), trainable});
+  config->weights.push_back(
+      {"cell", "bias", Tensor::of({2, width}, std::move(both)).converted(sink.type().dtype), trainable});
   return config;
 }
 

@@ -44,6 +44,14 @@ Resize resize_by(Call& call, const Axes& axes, const std::string& word, bool ant
   return resize;
 }
 
+// TensorFlow mixes cells of float64 in float32; what it only moves stays as it is.
+Values resized(Use& use, const Resize& resize, ValueId x) {
+  if (use.call.type(x).dtype != DType::F64 || resize.interpolation == Interpolation::Nearest)
+    return use.add(resize, {x});
+  const ValueId single = use.call.add(Cast{DType::F32}, {x}, "single");
+  return use.add(Cast{DType::F64}, {use.call.add(resize, {single}, "resized")});
+}
+
 // Whole numbers that float32 does not hold, taken axis by axis. Nothing: the lengths are not known.
 std::optional<ValueId> taken(Use& use, const Resize& resize, ValueId x) {
   Call& call = use.call;
@@ -71,7 +79,7 @@ Values interpolated(Use& use, const Resize& resize, ValueId x) {
   Call& call = use.call;
   const DType came = call.type(x).dtype;
   const bool moves = resize.interpolation == Interpolation::Nearest;
-  if (call.failed() || is_floating(came) || (call.version.major < 3 && !moves)) return use.add(resize, {x});
+  if (call.failed() || is_floating(came) || (call.version.major < 3 && !moves)) return resized(use, resize, x);
   if (came == DType::Bool && !moves) {
     call.refuse(Fault::Unsupported, "interpolates between truths, which TensorFlow does not");
     return {};
@@ -188,7 +196,7 @@ bool is_size(Use& use, Area size) {
 }
 
 ValueId as_real(Use& use, ValueId x) {
-  if (use.kind != Use::Kind::Layer || use.call.type(x).dtype == DType::F32) return x;
+  if (use.kind != Use::Kind::Layer || is_floating(use.call.type(x).dtype)) return x;
   return use.call.add(Cast{DType::F32}, {x}, "float");
 }
 
@@ -215,7 +223,7 @@ Values center_crop(Use& use) {
   if (from->height >= to.height && from->width >= to.width) return {cropped(use, x, *from, to, {})};
   Resize resize = resize_by(use.call, axes, "bilinear", false);
   resize.sizes = {to.height, to.width};
-  return use.add(resize, {cropped(use, x, *from, in_proportion(*from, to))});
+  return resized(use, resize, cropped(use, x, *from, in_proportion(*from, to)));
 }
 
 Values resizing(Use& use) { return resize_to(use, use.call.x(), Area{use.whole("height"), use.whole("width")}); }

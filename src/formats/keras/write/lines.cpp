@@ -188,6 +188,8 @@ Result<std::string> Lines::table(const Tensor& numbers) {
   const bool whole = numbers.dtype() >= DType::I8 && numbers.dtype() != DType::Bool;
   if (whole)
     for (const std::int64_t n : numbers.integers()) all.push_back(std::to_string(n));
+  else if (numbers.dtype() == DType::F64)
+    for (const double n : numbers.doubles()) all.push_back(number(n));
   else
     for (const float n : numbers.floats()) all.push_back(std::isfinite(n) ? number_of_float(n) : number(n));
   const std::string name = "TABLE_" + std::to_string(parts_.tables.size() + 1);
