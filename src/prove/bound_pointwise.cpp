@@ -209,9 +209,19 @@ Bounds bound(const Affine& op, const Evaluation& at) {
   return sized(at, 4, [&](double x) { return std::abs(x * op.scale) + std::abs(op.offset); });
 }
 
+// To 11 bits: 2^-10 of the number, for one rounding and one before it, or what lies between the smallest numbers.
+Bounds to_float16(const Evaluation& at) {
+  constexpr double limit = 0x1p14, between_smallest = 0x1p-24;
+  const Tensor y = singles(at.outputs[0]);
+  const float* const values = y.raw<float>().data();
+  return pointwise(at, limit, [&](std::size_t i) {
+    return limit * unit_rounding * std::abs(static_cast<double>(values[i])) + between_smallest;
+  });
+}
+
 Bounds bound(const Cast& op, const Evaluation& at) {
   switch (op.to) {
-    case DType::F16: return relative(at, 0x1p14);  // 2^-10: one rounding to 11 bits, and one before it
+    case DType::F16: return to_float16(at);
     case DType::BF16: return relative(at, 0x1p17);  // 2^-7
     default: return exactly(at);
   }

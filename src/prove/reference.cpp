@@ -70,12 +70,14 @@ Reference::Reference(const Graph& graph, Roles roles, const ProofOptions& option
 
 namespace {
 
-// Both signs, magnitudes from 2^-17 to 8, each octave as likely as the next.
-Tensor fresh_numbers(const Sizes& shape, std::uint64_t seed) {
+// Both signs, magnitudes from 2^-17 to 8, each octave as likely as the next; of float16 to 512, whose square it does not hold.
+Tensor fresh_numbers(const Sizes& shape, DType dtype, std::uint64_t seed) {
+  const std::uint32_t octaves = dtype == DType::F16 ? 26 : 20;
   std::vector<float> values(static_cast<std::size_t>(checked_count(shape).value_or(0)));
-  draw_into<float>(values, Draws(seed), [](std::uint32_t bits) {
+  draw_into<float>(values, Draws(seed), [octaves](std::uint32_t bits) {
     // A sign, an exponent and a fraction, put together: a network has millions of these.
-    const std::uint32_t sign = bits & 1, fraction = bits >> 9, exponent = ((bits >> 1 & 0xFF) * 20 >> 8) + (127 - 17);
+    const std::uint32_t sign = bits & 1, fraction = bits >> 9,
+                        exponent = ((bits >> 1 & 0xFF) * octaves >> 8) + (127 - 17);
     return std::bit_cast<float>(sign << 31 | exponent << 23 | fraction);
   });
   return Tensor::of(shape, std::move(values));
@@ -108,8 +110,9 @@ Result<Tensor> Reference::met(ValueId v) {
     const bool floats = exact->dtype() == DType::F64 || (!whole_.empty() && exact->dtype() == DType::F32);
     if (!fresh_[i] || !floats) held.met = rounded(*exact, graph_[v].type.dtype);
     else
-      held.met = whole_.empty() ? rounded(fresh_numbers(exact->shape(), seed), graph_[v].type.dtype)
-                                : whole_numbers(exact->shape(), whole_[i], seed);
+      held.met = whole_.empty()
+                     ? rounded(fresh_numbers(exact->shape(), graph_[v].type.dtype, seed), graph_[v].type.dtype)
+                     : whole_numbers(exact->shape(), whole_[i], seed);
   }
   return *held.met;
 }

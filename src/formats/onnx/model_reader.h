@@ -99,6 +99,9 @@ class ModelReader {
                         TensorArguments& tensors);
   void reshape_by_owners(const Numbers& shape, const Shaped& data, RowCall& call, std::optional<Tensor>& instead,
                          TensorArguments& tensors);
+  // What the operator's row makes of these.
+  Result<std::vector<ValueId>> call_row(const ModelNode& node, const std::string& name, const RowCall& call,
+                                        TensorArguments tensors);
   Status add_row(const ModelNode& node, const std::string& name, const std::vector<Known*>& inputs, Names& names);
 
   const Model& model_;

@@ -2,6 +2,7 @@
 #include "formats/onnx/model_reader.h"
 #include "formats/shape_inputs.h"
 #include "formats/stretch.h"
+#include "graph/rounding_steps.h"
 #include "ops/expect.h"
 
 #include <algorithm>
@@ -164,6 +165,68 @@ void ModelReader::adapt(const ModelNode& node, const std::vector<Known*>& inputs
   }
 }
 
+namespace {
+
+// The steps of a call where they are several that round numbers of 16 bits and give such: read in float32, and rounded at
+// the end. Nothing: any other call. They are looked at in a graph of their own, so that none is left behind.
+std::optional<std::vector<DType>> results_of_steps(const Graph& graph, const RowCall& call, const std::string& type,
+                                                   const TensorArguments& tensors) {
+  const auto steps = [&](bool widens, Graph& trial) {
+    trial.rules = graph.rules;
+    TensorArguments there;
+    for (const auto& [argument, value] : tensors) {
+      const Value& held = graph[value];
+      const DType dtype = widens && is_half(held.type.dtype) ? DType::F32 : held.type.dtype;
+      const std::string own = trial.unique_name(argument);
+      there.emplace(argument, held.constant
+                                  ? trial.constant(own, dtype == held.type.dtype ? *held.constant
+                                                                                 : held.constant->converted(dtype))
+                                  : trial.input(own, {dtype, held.type.shape}));
+    }
+    return call_function(functions(), trial, type, call.attributes, std::move(there), type, call.setting);
+  };
+  const auto is_half_value = [&](const auto& tensor) { return is_half(graph[tensor.second].type.dtype); };
+  if (std::ranges::none_of(tensors, is_half_value)) return std::nullopt;
+  Graph as_said, widened;
+  const auto outputs = steps(false, as_said);
+  if (!outputs || rounding_depth(as_said) < 2) return std::nullopt;
+  std::vector<DType> types;
+  for (const ValueId output : *outputs) types.push_back(output ? as_said[output].type.dtype : DType::F32);
+  if (std::ranges::none_of(types, is_half) || !steps(true, widened)) return std::nullopt;
+  return types;
+}
+
+}  // namespace
+
+// An operator that is read as several steps is one of the framework's: it computes in float32 and rounds its answer once,
+// while a target would round every step, and squares of 300 are beyond float16.
+Result<std::vector<ValueId>> ModelReader::call_row(const ModelNode& node, const std::string& name, const RowCall& call,
+                                                   TensorArguments tensors) {
+  const auto types = results_of_steps(graph_, call, node.type, tensors);
+  if (types)
+    for (auto& [argument, value] : tensors) {
+      const Value& held = graph_[value];
+      if (!is_half(held.type.dtype)) continue;
+      if (held.constant && held.constant->count() == 1) {
+        value = graph_.constant(graph_.unique_name(held.name), held.constant->converted(DType::F32), held.trainable);
+        continue;
+      }
+      auto wide = graph_.add(Cast{DType::F32}, {value}, name, node.type);
+      if (!wide) return pass(wide);
+      value = wide->front();
+    }
+  auto outputs = call_function(functions(), graph_, node.type, call.attributes, std::move(tensors), name, call.setting);
+  if (!outputs || !types) return outputs;
+  for (std::size_t i = 0; i < outputs->size() && i < types->size(); ++i) {
+    ValueId& output = (*outputs)[i];
+    if (!output || !is_half((*types)[i]) || is_half(graph_[output].type.dtype)) continue;
+    auto rounded = graph_.add(Cast{(*types)[i]}, {output}, name, node.type);
+    if (!rounded) return pass(rounded);
+    output = rounded->front();
+  }
+  return outputs;
+}
+
 Status ModelReader::add_row(const ModelNode& node, const std::string& name, const std::vector<Known*>& inputs,
                             Names& names) {
   std::size_t results = node.outputs.size();
@@ -183,8 +246,7 @@ Status ModelReader::add_row(const ModelNode& node, const std::string& name, cons
     tensors.emplace(call->inputs[i], *value);
   }
   const std::size_t before = graph_.values.size();
-  auto outputs =
-      call_function(functions(), graph_, node.type, call->attributes, std::move(tensors), name, call->setting);
+  auto outputs = call_row(node, name, *call, std::move(tensors));
   if (!outputs) return pass(outputs);
   if (auto s = allowance_.spend(made_constants(graph_, before)); !s) return s;
   if (node.type == "LSTM" || node.type == "GRU" || node.type == "RNN")

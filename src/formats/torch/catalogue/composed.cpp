@@ -155,33 +155,6 @@ Results meshgrid(FunctionCall& call) {
   return grids;
 }
 
-// x1 x2 / (max(|x1|, eps) max(|x2|, eps)) along an axis of what both stretch to.
-Results cosine_similarity(FunctionCall& call) {
-  ValueId a = call.tensor("x1"), b = call.tensor("x2");
-  const double least = number_or_default(call, "eps");
-  if (call.failed()) return {};
-  const Size rank = std::max(call.rank(a), call.rank(b));
-  const Size axis = axis_of(call, integer_or_default(call, "dim"), rank);
-  a = with_axes_in_front(call, a, rank);
-  b = with_axes_in_front(call, b, rank);
-  const auto stretched = [&](ValueId x, ValueId other) {
-    return call.dim(x, axis) == Dim(1) ? call.add(Tile{axis, known_size(call, other, axis)}, {x}) : x;
-  };
-  if (call.failed()) return {};
-  if (call.dim(a, axis) != call.dim(b, axis)) {
-    a = stretched(a, b);
-    b = stretched(b, a);
-  }
-  const auto length_of = [&](ValueId x) {
-    const ValueId squares = call.add(Reduce{Reduction::Sum, {axis}, false}, {call.add(Unary{Function::Square}, {x})});
-    return call.add(Clip{least, std::nullopt}, {call.add(Unary{Function::Sqrt}, {squares})});
-  };
-  const ValueId product =
-      call.add(Reduce{Reduction::Sum, {axis}, false}, {call.add(Binary{BinaryFunction::Multiply}, {a, b})});
-  const ValueId lengths = call.add(Binary{BinaryFunction::Multiply}, {length_of(a), length_of(b)});
-  return {call.add(Binary{BinaryFunction::Divide}, {product, lengths})};
-}
-
 // Quarter turns from the first of two axes toward the second.
 Results rot90(FunctionCall& call) {
   ValueId x = call.tensor("input");
@@ -286,7 +259,6 @@ constexpr std::array rows_of_composed{
     CatalogueRow{"aten.unfold aten.unfold_copy", "input:T dimension:i size:i step:i", windows},
     CatalogueRow{"aten.one_hot", "input:T num_classes:i=-1", one_hot},
     CatalogueRow{"aten.meshgrid", "default(tensors:L -> L) indexing(tensors:L * indexing:s -> L)", meshgrid},
-    CatalogueRow{"aten.cosine_similarity", "x1:T x2:T dim:i=1 eps:f=1e-08", cosine_similarity},
     CatalogueRow{"aten.rot90", "input:T k:i=1 dims:I=", rot90},
     CatalogueRow{"torch.atan2 torch.arctan2", "input:T other:T", angle_of},
     CatalogueRow{"torch.logaddexp", "input:T other:T", logaddexp},

@@ -2,6 +2,7 @@
 #include "containers/json.h"
 #include "formats/torch/catalogue/arguments.h"
 #include "formats/torch/catalogue/arithmetic.h"
+#include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
 #include "ops/expect.h"
 
@@ -117,6 +118,31 @@ Results pairwise_distance(FunctionCall& call) {
   return {length_of(call, between, p, {call.rank(between) - 1}, truth_or_default(call, "keepdim"))};
 }
 
+// x1 / max(|x1|, eps) times x2 / max(|x2|, eps), added up along an axis of what both stretch to.
+// Source: ATen/native/Distance.cpp, cosine_similarity.
+Results cosine_similarity(FunctionCall& call) {
+  ValueId a = call.tensor("x1"), b = call.tensor("x2");
+  const double least = number_or_default(call, "eps");
+  if (call.failed()) return {};
+  const Size rank = std::max(call.rank(a), call.rank(b));
+  const Size axis = axis_of(call, integer_or_default(call, "dim"), rank);
+  a = with_axes_in_front(call, a, rank);
+  b = with_axes_in_front(call, b, rank);
+  const auto stretched = [&](ValueId x, ValueId other) {
+    return call.dim(x, axis) == Dim(1) ? call.add(Tile{axis, known_size(call, other, axis)}, {x}) : x;
+  };
+  if (call.failed()) return {};
+  if (call.dim(a, axis) != call.dim(b, axis)) {
+    a = stretched(a, b);
+    b = stretched(b, a);
+  }
+  const auto of_length_one = [&](ValueId x) {
+    return call.add(Binary{Divide}, {x, call.add(Clip{least, std::nullopt}, {length_of(call, x, 2, {axis}, true)})});
+  };
+  const ValueId products = call.add(Binary{Multiply}, {of_length_one(a), of_length_one(b)});
+  return {call.add(Reduce{Reduction::Sum, {axis}, false}, {products})};
+}
+
 // How far every row of one is from every row of the other.
 Results distances(FunctionCall& call) {
   const ValueId a = real_tensor(call, "x1"), b = real_tensor(call, "x2");
@@ -178,6 +204,7 @@ constexpr std::array rows_of_lengths{
                  matrix_norm},
     CatalogueRow{"torch.dist", "input:T other:T p:n=2", distance},
     CatalogueRow{"aten.pairwise_distance", "x1:T x2:T p:f=2 eps:f=1e-06 keepdim:b=False", pairwise_distance},
+    CatalogueRow{"aten.cosine_similarity", "x1:T x2:T dim:i=1 eps:f=1e-08", cosine_similarity},
     CatalogueRow{"torch.cdist", "x1:T x2:T p:f=2.0 compute_mode:i?=None", distances},
     CatalogueRow{"aten._cdist_forward", "x1:T x2:T p:f compute_mode:i?", distances},
     CatalogueRow{"pdist aten._pdist_forward", "input:T p:f=2.0", distances_of_pairs},

@@ -15,23 +15,15 @@ import torch
 from torch import nn
 
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
-    apart = torch.abs(x1 - x2 + eps)
-    if p == 1:
-        return apart.sum(-1, keepdim=keepdim)
-    if p == 2:
-        return torch.sqrt((apart * apart).sum(-1, keepdim=keepdim))
-    return (apart ** p).sum(-1, keepdim=keepdim) ** (1.0 / p)
+    return torch.norm(x1 - x2 + eps, p, -1, keepdim)
 
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
-    a = x1 / torch.clamp(torch.sqrt((x1 * x1).sum(dim, keepdim=True)), min=eps)
-    b = x2 / torch.clamp(torch.sqrt((x2 * x2).sum(dim, keepdim=True)), min=eps)
+    a = x1 / torch.clamp(torch.norm(x1, 2, dim, True), min=eps)
+    b = x2 / torch.clamp(torch.norm(x2, 2, dim, True), min=eps)
     return (a * b).sum(dim)
 
 def cdist(x1, x2, p=2.0):
-    apart = torch.abs(x1.unsqueeze(-2) - x2.unsqueeze(-3))
-    if p == 1:
-        return apart.sum(-1)
-    return torch.sqrt((apart * apart).sum(-1)) if p == 2 else (apart ** p).sum(-1) ** (1.0 / p)
+    return torch.norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
 
 def bilinear(input1, input2, weight, bias=None):
     made = ((input1 @ weight.permute(1, 0, 2).flatten(1)).unflatten(-1, (weight.shape[0], weight.shape[2]))
