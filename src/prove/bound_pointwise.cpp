@@ -108,6 +108,17 @@ Bounds exactly(const Evaluation& at) {
   return pointwise(at, 0, [](std::size_t) { return 0.0; });
 }
 
+// Sums of whole numbers are not rounded: what is behind a rounding to steps is cut off to whole numbers, where the least rounding
+// on the way would be one more or less.
+bool are_whole(const Tensor& tensor) {
+  const auto is_whole = [](double x) { return std::isfinite(x) && x == std::nearbyint(x); };
+  return tensor.dtype() == DType::F32 && tensor.aligned() ? std::ranges::all_of(tensor.raw<float>(), is_whole)
+                                                          : std::ranges::all_of(tensor.doubles(), is_whole);
+}
+bool are_held_exactly(const Tensor& sizes) {
+  return std::ranges::all_of(sizes.raw<float>(), [](float size) { return size < 0x1p24F; });
+}
+
 double one(double) { return 1; }
 double size_of(double x) { return std::abs(x); }
 double one_more(double x) { return 1 + std::abs(x); }
@@ -286,6 +297,7 @@ Bounds bound(const Binary& op, const Evaluation& at) {
   auto sum = rerun(at, Binary{BinaryFunction::Add}, {&a, &b});
   if (!sum) return pass(sum);
   const Tensor size = singles(sum->at(0));
+  if (are_whole(*at.inputs[0]) && are_whole(*at.inputs[1]) && are_held_exactly(size)) return exactly(at);
   const float* const values = size.raw<float>().data();
   return pointwise(at, 2, [&](std::size_t i) { return 2 * unit_rounding * static_cast<double>(values[i]); });
 }

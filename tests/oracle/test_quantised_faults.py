@@ -2,6 +2,7 @@
 of a quantised model loses beside the model that it was made of."""
 import json
 
+import numpy as np
 import onnx
 import pytest
 from carrying import convoy
@@ -49,3 +50,32 @@ def test_the_layers_of_a_quantised_twin_say_what_they_lose(models):
         assert not found["differences"]
         losses = [one["decibels"] for one in found["losses"]]
         assert len(losses) > 2 and losses == sorted(losses) and losses[0] > 0
+
+
+@pytest.mark.parametrize("scale", [0.01005, 0.0101])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_scale_of_one_channel_of_weights_is_a_number_of_the_model(scale, seed, tmp_path):
+    """It moves few answers by a step: the rest lie between the same two halves."""
+    draw = np.random.default_rng(1)
+    weight, bias = draw.integers(-128, 128, (8, 4, 3, 3)).astype("int8"), draw.integers(-3000, 3000, 8).astype("int32")
+
+    def net(path, scales):
+        held = {"sx": np.float32(0.04), "zx": np.uint8(120), "w": weight, "ws": np.float32(scales),
+                "wz": np.zeros(8, "int8"), "b": bias, "bs": np.float32(0.0004), "sy": np.float32(0.3), "zy": np.uint8(77)}
+        quantize, widen = ("QuantizeLinear", "DequantizeLinear")
+        nodes = [onnx.helper.make_node(quantize, ["x", "sx", "zx"], ["q"]),
+                 onnx.helper.make_node(widen, ["q", "sx", "zx"], ["d"]),
+                 onnx.helper.make_node(widen, ["w", "ws", "wz"], ["wf"], axis=0),
+                 onnx.helper.make_node(widen, ["b", "bs"], ["bf"]),
+                 onnx.helper.make_node("Conv", ["d", "wf", "bf"], ["c"], pads=[1] * 4),
+                 onnx.helper.make_node(quantize, ["c", "sy", "zy"], ["yq"]),
+                 onnx.helper.make_node(widen, ["yq", "sy", "zy"], ["y"])]
+        x, y = (onnx.helper.make_tensor_value_info(n, 1, s) for n, s in (("x", [1, 4, 6, 6]), ("y", None)))
+        graph = onnx.helper.make_graph(nodes, "g", [x], [y], [onnx.numpy_helper.from_array(np.asarray(v), k) for k, v in held.items()])
+        onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=9), path)
+
+    net(tmp_path / "a.onnx", [0.01] * 8)
+    net(tmp_path / "b.onnx", [0.01] * 7 + [scale])
+    found = json.loads(convoy("diff", tmp_path / "a.onnx", tmp_path / "b.onnx", "--seed", seed, "--json", code=1).stdout)
+    assert [one["a"] for one in found["differences"]] == ["c"]
+    convoy("diff", tmp_path / "a.onnx", tmp_path / "a.onnx", "--seed", seed)
