@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace convoy {
@@ -41,7 +42,12 @@ std::map<std::string, ValueId> follow_steps(const tflite::IntegerReport& integer
                                             std::map<std::string, ValueId>& names) {
   const std::map<std::string, ValueId> values = names;
   std::map<std::string, ValueId> widened;
-  for (const std::string& name : integers.gone) names.erase(name);  // a layer that is read may go by it
+  // What the file does not hold by itself: a step of what is read may go by its name.
+  const std::set<std::string> held(integers.held.begin(), integers.held.end());
+  std::erase_if(names, [&](const auto& named) {
+    const bool is_input = std::ranges::find(target.inputs, named.second) != target.inputs.end();
+    return !is_input && !held.contains(named.first);
+  });
   for (const auto& [whole, said] : integers.names) {
     const auto real = values.find(said.rounded);
     const auto own = values.find(whole);

@@ -158,3 +158,30 @@ def test_weights_that_the_file_does_not_hold_as_integers_are_said(tmp_path):
     assert "0 operators compute in whole numbers" in said
     off = interpreted(tmp_path / "port.tflite", x, False) != answer(source, x)
     assert np.mean(off) < 0.01
+
+
+@pytest.mark.parametrize("pads", [[1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 0, 1], [1, 0, 2, 0]])
+def test_crops_of_unlike_sides_are_cut_off_whole_numbers(pads, tmp_path):
+    """A cut along two axes is read as two steps, the first of which bears a name that the model has for something else."""
+    import onnx
+    from onnx import helper
+
+    draw = np.random.default_rng(0)
+    held = {"s1": np.float32(0.04), "z1": np.int8(-3), "s2": np.float32(0.3), "z2": np.int8(-9),
+            "w": draw.integers(-128, 128, (4, 8, 3, 3)).astype("int8"), "ws": np.float32(0.01), "wz": np.int8(0),
+            "b": draw.integers(-3000, 3000, 8).astype("int32"), "bs": np.float32(0.04) * np.float32(0.01), "bz": np.int32(0)}
+    rows = [("QuantizeLinear", "x s1 z1", "q"), ("DequantizeLinear", "q s1 z1", "d"), ("DequantizeLinear", "w ws wz", "wf"),
+            ("DequantizeLinear", "b bs bz", "bf"), ("ConvTranspose", "d wf bf", "m"), ("QuantizeLinear", "m s2 z2", "mq"),
+            ("DequantizeLinear", "mq s2 z2", "y")]
+    nodes = [helper.make_node(op, given.split(), [made], **({"strides": [2, 2], "pads": pads} if op == "ConvTranspose" else {}))
+             for op, given, made in rows]
+    x, y = (helper.make_tensor_value_info(name, 1, shape) for name, shape in (("x", [1, 4, 6, 6]), ("y", None)))
+    graph = helper.make_graph(nodes, "g", [x], [y], [onnx.numpy_helper.from_array(np.asarray(v), k) for k, v in held.items()])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), tmp_path / "net.onnx")
+    convoy("port", tmp_path / "net.onnx", "-o", tmp_path / "port.tflite", "--quantized", "keep", "--interface", "source")
+    image = draw.standard_normal((1, 4, 6, 6)).astype("float32")
+    wanted = answer(tmp_path / "net.onnx", image)
+    for reference in (True, False):
+        got = interpreted(tmp_path / "port.tflite", image, reference)
+        assert got.shape == wanted.shape
+        assert np.abs(got - wanted).max() <= 0.3001 and (np.abs(got - wanted) > 0.1).mean() < 0.02

@@ -38,7 +38,7 @@ struct IntegerReport {
     std::string rounded, widened;
   };
   std::map<std::string, Names, std::less<>> names;
-  std::vector<std::string> gone;  // values that the file does not hold by themselves
+  std::vector<std::string> held;  // the tensors of the file
 };
 
 struct WriteOptions {

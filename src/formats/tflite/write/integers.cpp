@@ -73,7 +73,7 @@ class IntegerDocument {
   }
 
   // Tensors that nothing needs any more go, and the others move up.
-  void drop_unused(std::vector<std::string>& gone) {
+  void drop_unused(std::vector<std::string>& left) {
     std::vector<char> needed(document_.tensors.size(), 0);
     for (const auto* list : {&document_.inputs, &document_.outputs})
       for (const Place t : *list) needed[static_cast<std::size_t>(t)] = 1;
@@ -84,10 +84,8 @@ class IntegerDocument {
     std::vector<Place> now(needed.size(), -1);
     std::vector<DocumentTensor> kept;
     for (std::size_t t = 0; t < needed.size(); ++t) {
-      if (needed[t] == 0) {
-        gone.push_back(document_.tensors[t].name);
-        continue;
-      }
+      if (needed[t] == 0) continue;
+      left.push_back(document_.tensors[t].name);
       now[t] = static_cast<Place>(kept.size());
       kept.push_back(std::move(document_.tensors[t]));
     }
@@ -499,7 +497,7 @@ Status compute_in_integers(Document& document, const HeldWeights& held, IntegerR
   while (round_in_front(all, report))
     if (auto s = budget::spend(static_cast<Size>(document.operators.size()) * 16, "rounding"); !s) return s;
   IntegerKernels(all, held, sign, report).choose();
-  all.drop_unused(report.gone);
+  all.drop_unused(report.held);
   return {};
 }
 
