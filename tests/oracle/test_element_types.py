@@ -145,3 +145,32 @@ def test_onnx_runtime_keeps_halves_wide_between_nodes(tmp_path):
     convoy("run", tmp_path / "m.onnx", "--input", tmp_path / "x.npy", "-o", tmp_path / "y.npy")
     assert np.array_equal(np.load(tmp_path / "y.npy"), wanted)
     convoy("port", tmp_path / "m.onnx", "-o", tmp_path / "m.py")  # PyTorch rounds three times: within the bound of that
+
+
+WIDE = {
+    "fmod": lambda x, y: torch.fmod(x, 0.3),
+    "fmod by numbers": torch.fmod,
+    "remainder": lambda x, y: x.remainder(-0.3),
+    "atan2": torch.atan2,
+    "hypot": torch.hypot,
+    "xlogy": lambda x, y: torch.xlogy(x, y.abs()),
+}
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_float64_toward_keras_keeps_the_digits_of_numbers(name, tmp_path):
+    import keras
+
+    torch.manual_seed(4)
+    numbers = torch.randn(4, 1, dtype=torch.float64)
+
+    class Net(nn.Module):
+        def forward(self, x):
+            return WIDE[name](x, numbers)
+
+    x = torch.randn(2, 4, 7, dtype=torch.float64)
+    torch.export.save(torch.export.export(Net(), (x,)), tmp_path / "net.pt2")
+    convoy("port", tmp_path / "net.pt2", "-o", tmp_path / "port.keras", "--interface", "source")
+    got = np.asarray(keras.saving.load_model(tmp_path / "port.keras", compile=False)(x.numpy()))
+    assert got.dtype == np.float64
+    assert np.abs(got - WIDE[name](x, numbers).numpy()).max() <= 2.0**-46

@@ -49,7 +49,7 @@ Result<Graph> without_constant_nodes(const Graph& graph) {
       all.nodes.push_back(node);
       continue;
     }
-    auto made = within(place_of(node), run_node(node, inputs, Precision::Single));
+    auto made = within(place_of(node), run_node_of(graph, node, inputs, Precision::Single));
     if (!made) return pass(made);
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       Value& value = all[node.outputs[i]];
