@@ -194,6 +194,10 @@ Places places_along(FunctionCall& call, ValueId x, Size axis, ValueId like, cons
       return with(BinaryFunction::Maximum, v, with(BinaryFunction::Subtract, number(0), v));
     };
     wanted = with(BinaryFunction::Subtract, last, magnitude(with(BinaryFunction::Subtract, last, magnitude(wanted))));
+    // Further than once back lies no cell: a place that no axis has.
+    const ValueId is_none = with(BinaryFunction::Less, wanted, number(0));
+    const ValueId reflected = call.add(Where{}, {is_none, with(BinaryFunction::Add, last, number(1)), wanted});
+    return {reflected, reflected};
   }
   return {wanted, with(BinaryFunction::Maximum, with(BinaryFunction::Minimum, wanted, last), number(0))};
 }

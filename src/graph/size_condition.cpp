@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <functional>
 #include <optional>
 #include <string>
@@ -19,14 +20,25 @@ class Condition {
  public:
   Condition(std::string_view text, const SizeOf& size_of) : rest_(text), size_of_(size_of) {}
 
-  std::optional<Size> value() {
+  std::optional<double> value() {
     const auto result = any();
     skip_spaces();
     return rest_.empty() ? result : std::nullopt;
   }
 
  private:
-  using Number = std::optional<Size>;
+  using Number = std::optional<double>;
+  struct Named {
+    std::string_view name;
+    double (*function)(double);
+  };
+  static constexpr std::array functions{Named{"math.trunc", [](double x) { return std::trunc(x); }},
+                                        Named{"math.floor", [](double x) { return std::floor(x); }},
+                                        Named{"math.ceil", [](double x) { return std::ceil(x); }},
+                                        Named{"math.sqrt", [](double x) { return std::sqrt(x); }},
+                                        Named{"torch.sym_float", [](double x) { return x; }},
+                                        Named{"torch.sym_int", [](double x) { return std::trunc(x); }},
+                                        Named{"torch._sym_sqrt", [](double x) { return std::sqrt(x); }}};
   static constexpr int deepest = 64;
 
   void skip_spaces() { rest_.remove_prefix(std::min(rest_.find_first_not_of(' '), rest_.size())); }
@@ -73,14 +85,14 @@ class Condition {
     }
     return holds ? Number(*holds) : left;
   }
-  using Compare = bool (*)(Size, Size);
+  using Compare = bool (*)(double, double);
   std::optional<Compare> comparison() {
-    if (takes("==")) return [](Size a, Size b) { return a == b; };
-    if (takes("!=")) return [](Size a, Size b) { return a != b; };
-    if (takes("<=")) return [](Size a, Size b) { return a <= b; };
-    if (takes(">=")) return [](Size a, Size b) { return a >= b; };
-    if (takes("<")) return [](Size a, Size b) { return a < b; };
-    if (takes(">")) return [](Size a, Size b) { return a > b; };
+    if (takes("==")) return [](double a, double b) { return a == b; };
+    if (takes("!=")) return [](double a, double b) { return a != b; };
+    if (takes("<=")) return [](double a, double b) { return a <= b; };
+    if (takes(">=")) return [](double a, double b) { return a >= b; };
+    if (takes("<")) return [](double a, double b) { return a < b; };
+    if (takes(">")) return [](double a, double b) { return a > b; };
     return std::nullopt;
   }
   Number sum() {
@@ -89,31 +101,33 @@ class Condition {
       const bool adds = takes("+");
       if (!adds && !takes("-")) return left;
       const Number right = product();
-      const Number other = right && !adds ? checked_multiply(*right, -1) : right;
-      left = other ? checked_add(*left, *other) : std::nullopt;
+      left = right ? Number(adds ? *left + *right : *left - *right) : std::nullopt;
     }
     return left;
   }
   Number product() {
     Number left = signed_number();
     while (left) {
-      const bool divides = takes("//"), takes_rest = !divides && takes("%");
-      if (!divides && !takes_rest && !takes("*")) return left;
+      const bool floors = takes("//"), rests = !floors && takes("%"), divides = !floors && !rests && takes("/");
+      if (!floors && !rests && !divides && !takes("*")) return left;
       const Number right = signed_number();
-      if (!right || ((divides || takes_rest) && *right <= 0)) return std::nullopt;
-      if (!divides && !takes_rest) {
-        left = checked_multiply(*left, *right);
-        continue;
-      }
-      const Size rest = (*left % *right + *right) % *right;
-      left = divides ? (*left - rest) / *right : rest;
+      if (!right || ((floors || rests || divides) && *right <= 0)) return std::nullopt;
+      const double quotient = *left / *right;
+      if (floors) left = std::floor(quotient);
+      else if (rests) left = *left - std::floor(quotient) * *right;
+      else left = divides ? quotient : *left * *right;
     }
     return left;
   }
   Number signed_number() {
-    if (!takes("-")) return atom();
-    const Number inner = nested(&Condition::signed_number);
-    return inner ? checked_multiply(*inner, -1) : std::nullopt;
+    if (takes("-")) {
+      const Number inner = nested(&Condition::signed_number);
+      return inner ? Number(-*inner) : std::nullopt;
+    }
+    const Number base = atom();
+    if (!base || !takes("**")) return base;
+    const Number exponent = nested(&Condition::signed_number);
+    return exponent ? Number(std::pow(*base, *exponent)) : std::nullopt;
   }
   Number atom() {
     if (takes("(")) {
@@ -121,16 +135,23 @@ class Condition {
       return takes(")") ? inner : std::nullopt;
     }
     skip_spaces();
-    if (const Number written = integer()) return written;
+    if (const Number written = number()) return written;
+    for (const auto& [name, function] : functions)
+      if (takes(name)) {
+        const Number inner = takes("(") ? nested(&Condition::any) : std::nullopt;
+        return inner && takes(")") ? Number(function(*inner)) : std::nullopt;
+      }
     const auto end = std::ranges::find_if_not(rest_, is_part_of_name);
     const std::string_view name = rest_.substr(0, static_cast<std::size_t>(end - rest_.begin()));
     rest_.remove_prefix(name.size());
     if (name.empty() || !takes(".shape[")) return std::nullopt;
-    const Number axis = integer();
-    return axis && takes("]") ? size_of_(name, *axis) : std::nullopt;
+    const Number axis = number();
+    const auto size = axis && takes("]") ? size_of_(name, static_cast<Size>(*axis)) : std::nullopt;
+    return size ? Number(static_cast<double>(*size)) : std::nullopt;
   }
-  Number integer() {
-    Size number = 0;
+  Number number() {
+    if (rest_.empty() || std::isdigit(static_cast<unsigned char>(rest_.front())) == 0) return std::nullopt;
+    double number = 0;
     const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), number);
     if (error != std::errc()) return std::nullopt;
     rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));

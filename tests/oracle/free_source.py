@@ -249,6 +249,18 @@ class Resized(nn.Module):
                 F.interpolate(x, size=(h + 3, w), mode="nearest"))
 
 
+class LeftOver(nn.Module):
+    """What is left over stands beside sizes that are free."""
+
+    def forward(self, x):
+        n, c, h, w = x.shape
+        y = x.permute(0, 2, 3, 1)[:, 0::2, 1:]
+        padded = F.pad(x, (0, 0, 0, -h % 5))
+        return (x.reshape(n * c, -1).cumsum(1), x.view(-1, h * w).softmax(1), y.reshape(n, -1, c).sum(1),
+                padded.permute(0, 2, 1, 3).reshape(n, -1, 5, c, w).mean(2),
+                F.pad(x, (0, 0, h // 3, 0), mode="reflect"))
+
+
 class Numbers(nn.Module):
     def forward(self, x):
         b, t, c = x.shape
@@ -299,8 +311,10 @@ CASES = {
     "ByCounts": ["?,?,3"], "Deviations": ["?,4,?"], "Grids": ["1,2,?,?"], "Repeated": ["?,?,3"],
     "PadToMultiple": ["?,3,?,?"], "SkipPads": ["?,3,?,?"], "Windows": ["?,3,?,8"], "Resized": ["?,3,?,?"], "Numbers": ["?,?,4"],
     "Halves": ["?,?,4"], "MadeOfLengths": ["?,?,4"], "Coordinates": ["?,3,?,?"], "Pyramid": ["?,3,?,?"],
+    "LeftOver": ["?,3,?,7"],
 }  # fmt: skip
 # (batch, length) where others than the usual ones are asked.
 SIZES = {"Windows": [(1, 8), (2, 4), (3, 12)], "PadToMultiple": [(1, 7), (2, 8), (3, 17)], "SkipPads": [(1, 9), (2, 10), (3, 13)],
          "Coordinates": [(2, 5), (1, 8)], "Pyramid": [(1, 4), (2, 9), (3, 13)], "Halves": [(1, 4), (2, 5), (3, 9)],
-         "MadeOfLengths": [(1, 4), (2, 5), (3, 9)], "Resized": [(1, 4), (2, 5), (3, 9)]}  # fmt: skip
+         "MadeOfLengths": [(1, 4), (2, 5), (3, 9)], "Resized": [(1, 4), (2, 5), (3, 9)],
+         "LeftOver": [(1, 4), (2, 5), (3, 9)]}  # fmt: skip

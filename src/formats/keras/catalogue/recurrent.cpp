@@ -275,7 +275,7 @@ Values gru(Use& use) {
   const auto numbers = both.doubles();
   const auto half = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
   const auto row = [&](std::vector<double> part) {
-    return Tensor::of({3 * common.units}, std::move(part)).converted(call.type(x).dtype);
+    return Tensor::of({3 * common.units}, std::move(part)).converted(call.type(inputs[1]).dtype);
   };
   inputs.push_back(call.make_constant("bias", row({numbers.begin(), half}), true));
   inputs.push_back(call.make_constant("recurrent_bias", row({half, numbers.end()}), true));

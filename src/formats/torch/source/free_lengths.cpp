@@ -199,16 +199,27 @@ Result<std::optional<Value>> reshaped_by_groups(Tracer& tracer, Interpreter& in,
   SizesByInput sizes(tracer.graph);
   if (!sizes.set_unlike(unit)) return std::nullopt;
   const auto cells = [&](const FreeSize& size) { return sizes.cells(size); };
-  const auto numbers = [&](const ValueList& all) -> std::optional<Sizes> {
+  // `whole`: how many cells there are, of which one size may be what is left.
+  const auto numbers = [&](const ValueList& all, std::optional<Size> whole) -> std::optional<Sizes> {
     Sizes found;
+    Size product = 1;
+    Size* left = nullptr;
+    found.reserve(all.size());
     for (const Value& one : all) {
-      const auto n = product_of(in, {one}, cells);
-      if (!n || *n < 1) return std::nullopt;
+      const bool is_left = one.is_whole() && one.whole() == -1;
+      const auto n = is_left ? std::optional<Size>(1) : product_of(in, {one}, cells);
+      const auto more = n && *n > 0 ? checked_multiply(product, *n) : std::nullopt;
+      if (!more || (is_left && (left || !whole))) return std::nullopt;
+      product = *more;
       found.push_back(*n);
+      if (is_left) left = &found.back();
     }
+    if (left && *whole % product != 0) return std::nullopt;
+    if (left) *left = *whole / product;
     return found;
   };
-  const auto before = numbers(own->as<python::Sequence>()->items), after = numbers(to);
+  const ValueList& sizes_before = own->as<python::Sequence>()->items;
+  const auto before = numbers(sizes_before, {}), after = numbers(to, product_of(in, sizes_before, cells));
   const auto groups = before && after ? axis_groups(*before, *after) : std::nullopt;
   if (!groups) return std::nullopt;
   const auto changes = std::ranges::count_if(*groups, [](RegroupedAxes g) { return g.from != 1 || g.to != 1; });

@@ -342,7 +342,7 @@ Result<std::optional<Value>> settled_arguments(Tracer& tracer, Interpreter& in, 
   if (name != "view" && name != "reshape") return std::nullopt;
   if (auto settled = settle_free(tracer, in, named); !settled) return pass(settled);
   const auto* sizes = named.size() < 2 ? nullptr : named[1].second.as<python::Sequence>();
-  const auto is_free = [](const Value& one) { return one.as<FreeSize>() != nullptr; };
+  const auto is_free = [](const Value& one) { return one.as<FreeSize>() || (one.is_whole() && one.whole() == -1); };
   if (sizes && named[0].second.as<SourceTensor>() && std::ranges::count_if(sizes->items, is_free) > 1)
     return reshaped_by_groups(tracer, in, named[0].second, sizes->items);
   return std::nullopt;
@@ -383,7 +383,7 @@ Result<Likes> free_shape(Tracer& tracer, Interpreter& in, NamedValues& named) {
   };
   const auto stays = [&](const Value& wanted, std::size_t axis) {
     const Dim mine = shape[axis];
-    if (wanted.is_whole()) return mine == Dim(wanted.whole());
+    if (wanted.is_whole()) return wanted.whole() >= 0 && mine == Dim(wanted.whole());
     const auto* free = wanted.as<FreeSize>();
     const SizeId id = mine.known() ? SizeId{-1} : size_of(*own, static_cast<Size>(axis));
     return free && free->is_size() && id >= 0 && id == size_of(free->tensor, free->axis);
