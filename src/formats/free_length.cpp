@@ -13,7 +13,6 @@ namespace convoy {
 namespace {
 
 constexpr Size most_tried = 200, longest_period = 64;
-constexpr std::array<Size, 8> far_sizes{223, 224, 299, 511, 512, 1023, 1024, 4097};
 
 struct TriedValues {
   std::vector<std::optional<Size>> of;  // by n; 0 has none
@@ -52,7 +51,8 @@ Size value_at(const Stepwise& length, Size n) {
 
 }  // namespace
 
-std::optional<Stepwise> stepwise(const std::function<std::optional<Size>(Size)>& f) {
+std::optional<Stepwise> stepwise(const std::function<std::optional<Size>(Size)>& f, Size apart) {
+  constexpr Size farthest = 4096;
   const auto values = tried_values(f);
   if (!values) return std::nullopt;
   Size period = 1;
@@ -66,10 +66,13 @@ std::optional<Stepwise> stepwise(const std::function<std::optional<Size>(Size)>&
     found.steps[static_cast<std::size_t>(n % period)] = step;
   }
   found.first = values->at(values->first) - value_at(found, values->first);
-  const bool holds = std::ranges::all_of(far_sizes, [&](Size n) {
+  // Products of fractions come round until they are rounded to the other side of a whole number.
+  const auto differs = [&](Size n) {
     const auto value = f(n);
-    return !value || *value == value_at(found, n);
-  });
+    return value && *value != value_at(found, n);
+  };
+  bool holds = !differs(farthest) && !differs(2 * farthest + 1);
+  for (Size n = most_tried + 1; holds && n < farthest; n += apart) holds = !differs(n);
   return holds ? std::optional(found) : std::nullopt;
 }
 

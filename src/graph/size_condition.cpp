@@ -74,12 +74,14 @@ class Condition {
     return inner ? Number(*inner == 0) : std::nullopt;
   }
   Number compared() {
+    constexpr double largest_exact = 9007199254740992.0;  // whole numbers below are exact
+    const auto is_exact = [](const Number& number) { return number && std::abs(*number) < largest_exact; };
     Number left = sum();
     if (!left) return left;
     std::optional<bool> holds;  // a < b < c: every neighbour
     while (const auto compare = comparison()) {
       const Number right = sum();
-      if (!right) return std::nullopt;
+      if (!is_exact(left) || !is_exact(right)) return std::nullopt;
       holds = holds.value_or(true) && (*compare)(*left, *right);
       left = right;
     }

@@ -27,17 +27,20 @@ TEST(SizeCondition, IsAnsweredAsPythonDoes) {
   for (const char* holds :
        {"x.shape[2] > x.shape[3]", "(x.shape[3] % 2) != 0", "x.shape[2] == y.shape[0]", "x.shape[3] // 2 == 3",
         "-x.shape[3] // 2 == -4", "-7 % 4 == 1", "2 < x.shape[1] <= 3", "x.shape[1]*x.shape[2] == 24",
-        "not x.shape[2] < x.shape[3]", "x.shape[2] < 3 or x.shape[3] == 7", "x.shape[2] - x.shape[3] - 1 == 0"})
+        "not x.shape[2] < x.shape[3]", "x.shape[2] < 3 or x.shape[3] == 7", "x.shape[2] - x.shape[3] - 1 == 0",
+        "x.shape[2] / 4 == 2", "math.trunc(1.1*torch.sym_float(x.shape[2])) == 8", "math.ceil(x.shape[3] / 2) == 4",
+        "-2 ** 2 == -4"})
     EXPECT_FALSE(refuses(holds)) << holds;
   for (const char* fails : {"x.shape[2] < x.shape[3]", "(x.shape[3] % 2) == 0", "x.shape[2] != y.shape[0]",
                             "x.shape[3] // 2 == 4", "2 < x.shape[1] < 3", "x.shape[2] > 3 and x.shape[3] == 8",
-                            "not (x.shape[2] == 8)", "1 + 2*x.shape[3] == 21", "x.shape[2] - (x.shape[3] - 1) == 0"})
+                            "not (x.shape[2] == 8)", "1 + 2*x.shape[3] == 21", "x.shape[2] - (x.shape[3] - 1) == 0",
+                            "math.trunc(1.1*torch.sym_float(x.shape[2])) == 9", "x.shape[2] / 3 == 1"})
     EXPECT_TRUE(refuses(fails)) << fails;
 }
 
 TEST(SizeCondition, WhatIsNotUnderstoodAsksNothing) {
   for (const char* unknown :
-       {"", "x.shape[9] == 1", "z.shape[0] == 1", "x.stride()[0] == 1", "x.shape[2] / 3 == 1",
+       {"", "x.shape[9] == 1", "z.shape[0] == 1", "x.stride()[0] == 1", "math.log(x.shape[2]) == 1",
         "x.shape[2] == 9 if 1 else 2", "x.shape[2] % 0 == 1", "9223372036854775807 + x.shape[0] == 1", "x.shape[2 == 1",
         "1 == 2)", "orx.shape[2] == 1"})
     EXPECT_FALSE(refuses(unknown)) << unknown;

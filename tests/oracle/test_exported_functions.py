@@ -22,6 +22,12 @@ CASES = {
     "median_kept": lambda x: torch.median(x / x, dim=-1, keepdim=True).values,
     "median_of_all": lambda x: x - torch.median(x),
     "quantile": lambda x: torch.quantile(x, 0.3, dim=2),
+    "fake_quantize": lambda x: torch.fake_quantize_per_tensor_affine(x, 0.05, 3, 0, 255),
+    "fake_quantize_by_tensors": lambda x: torch.fake_quantize_per_tensor_affine(
+        x, torch.tensor([0.03]), torch.tensor([-2], dtype=torch.int32), -127, 127),
+    "fake_quantize_channels": lambda x: torch.fake_quantize_per_channel_affine(
+        x, torch.linspace(0.01, 0.1, x.shape[1]), torch.arange(x.shape[1], dtype=torch.int32), 1, -128, 127),
+    "fake_quantize_16": lambda x: torch.fake_quantize_per_tensor_affine(x, 1e-3, 0, -32768, 32767),
     "quantile_lower": lambda x: torch.quantile(x, 0.3, dim=2, keepdim=True, interpolation="lower"),
     "bucketize": lambda x: torch.bucketize(x, NUMBERS),
     "bucketize_right": lambda x: torch.bucketize(x, NUMBERS, right=True),

@@ -65,6 +65,7 @@ std::span<const CatalogueRow> constant_operators();
 std::span<const CatalogueRow> arranged_operators();
 std::span<const CatalogueRow> special_number_operators();
 std::span<const CatalogueRow> composed_product_operators();
+std::span<const CatalogueRow> fake_quantization_operators();
 std::span<const CatalogueRow> loss_operators();
 std::span<const CatalogueRow> length_operators();
 std::span<const CatalogueRow> neighbour_operators();

@@ -5,6 +5,7 @@
 #include "formats/numbers.h"
 #include "formats/torch/catalogue/arguments.h"
 #include "formats/torch/catalogue/aten.h"
+#include "formats/torch/catalogue/catalogue.h"
 #include "graph/quantized_steps.h"
 #include "ops/expect.h"
 
@@ -55,10 +56,16 @@ ValueId along_channels(FunctionCall& call, ValueId list, ValueId x, Size axis) {
   return call.add(Reshape{to}, {list});
 }
 
+struct WholeRange {
+  Size least = 0, most = 0;
+};
+WholeRange range_of_call(FunctionCall& call) {
+  return {call.attrs.integer("quant_min"), call.attrs.integer("quant_max")};
+}
+
 // round(x * inverse) + zero, kept between two numbers, in the whole type.
-StepResults rounded(FunctionCall& call, ValueId x, ValueId inverse, ValueId zero) {
-  const Size least = call.attrs.integer("quant_min"), most = call.attrs.integer("quant_max");
-  const DType to = type_of_argument(call, "dtype", DType::I8);
+StepResults rounded(FunctionCall& call, ValueId x, ValueId inverse, ValueId zero, WholeRange range, DType to) {
+  const auto [least, most] = range;
   const auto bounds = whole_bounds(to);
   if (!bounds) call.refuse(Fault::Unsupported, "rounds to whole numbers of " + std::string(name_of(to)));
   else if (static_cast<double>(least) < bounds->least || static_cast<double>(most) > bounds->most || least > most)
@@ -84,7 +91,8 @@ StepResults quantize_per_tensor(FunctionCall& call) {
   if (!call.failed() && !(scale > 0)) call.refuse(Fault::Format, "argument 'scale' is no number above 0");
   if (call.failed()) return {};
   return rounded(call, x, number_constant(call, "inverse", 1 / scale, DType::F32),
-                 zero == 0 ? ValueId{} : number_constant(call, "zero", zero, DType::F32));
+                 zero == 0 ? ValueId{} : number_constant(call, "zero", zero, DType::F32), range_of_call(call),
+                 type_of_argument(call, "dtype", DType::I8));
 }
 
 // 1 / scale, rounded in its own type.
@@ -105,7 +113,8 @@ StepResults quantize_per_channel(FunctionCall& call) {
   const Size axis = axis_of(call, call.attrs.integer("axis"), call.rank(x));
   const ValueId along = along_channels(call, scales, x, axis), zero = along_channels(call, zeros, x, axis);
   if (call.failed()) return {};
-  return rounded(call, x, inverse_of(call, along), zero);
+  return rounded(call, x, inverse_of(call, along), zero, range_of_call(call),
+                 type_of_argument(call, "dtype", DType::I8));
 }
 
 // (x - zero) * scale
@@ -138,6 +147,58 @@ StepResults dequantize_per_channel(FunctionCall& call) {
   return widened(call, cast_to(call, x, real), zero ? cast_to(call, zero, real) : zero, along, to);
 }
 
+// Rounded to whole numbers and widened again, as layers compute that are trained to be quantised. Source:
+// ATen/native/quantized/cpu/kernels/QuantizedOpKernels.cpp.
+StepResults fake_quantized(FunctionCall& call, ValueId x, ValueId scale, ValueId zero) {
+  const WholeRange range = range_of_call(call);
+  if (call.failed()) return {};
+  DType to = DType::I16;
+  for (const DType smaller : {DType::I8, DType::U8, DType::I16, DType::U16}) {
+    const auto bounds = whole_bounds(smaller);
+    if (!bounds || static_cast<double>(range.least) < bounds->least || static_cast<double>(range.most) > bounds->most)
+      continue;
+    to = smaller;
+    break;
+  }
+  const StepResults whole = rounded(call, x, inverse_of(call, scale), zero, range, to);
+  if (call.failed()) return {};
+  return widened(call, cast_to(call, whole[0], DType::F32), zero ? cast_to(call, zero, DType::F32) : zero, scale,
+                 DType::F32);
+}
+
+StepResults fake_quantize_per_tensor(FunctionCall& call) {
+  const ValueId x = in_float32(call, call.tensor("input"));
+  ValueId scale = call.optional("scale"), zero = call.optional("zero_point");
+  const bool says_scale = !scale;
+  if (says_scale) {
+    const double number = call.attrs.number("scale");
+    if (!call.failed() && !(number > 0)) call.refuse(Fault::Format, "argument 'scale' is no number above 0");
+    scale = number_constant(call, "scale", number, DType::F32);
+  }
+  if (!zero) zero = number_constant(call, "zero", static_cast<double>(call.attrs.integer("zero_point")), DType::F32);
+  const auto as_number = [&](ValueId v) {
+    return call.failed() || call.rank(v) == 0 ? v : call.add(Reshape{{}}, {v});  // of one number
+  };
+  return fake_quantized(call, x, as_number(scale), as_number(zero));
+}
+
+StepResults fake_quantize_per_channel(FunctionCall& call) {
+  const ValueId x = in_float32(call, call.tensor("input"));
+  const ValueId scales = call.tensor("scale"), zeros = call.tensor("zero_point");
+  if (call.failed()) return {};
+  const Size axis = axis_of(call, call.attrs.integer("axis"), call.rank(x));
+  return fake_quantized(call, x, along_channels(call, scales, x, axis), along_channels(call, zeros, x, axis));
+}
+
+constexpr std::array rows_of_fake_quantization{
+    CatalogueRow{"torch.fake_quantize_per_tensor_affine",
+                 "default(input:T scale:n zero_point:i quant_min:i quant_max:i) "
+                 "tensor_qparams(input:T scale:T zero_point:T quant_min:i quant_max:i)",
+                 fake_quantize_per_tensor},
+    CatalogueRow{"torch.fake_quantize_per_channel_affine",
+                 "input:T scale:T zero_point:T axis:i quant_min:i quant_max:i", fake_quantize_per_channel},
+};
+
 constexpr std::array quantized_decomposed{
     FunctionRow{"quantize_per_tensor", "input scale zero_point quant_min quant_max dtype", quantize_per_tensor},
     FunctionRow{"quantize_per_channel", "input scales zero_points axis quant_min quant_max dtype",
@@ -148,6 +209,8 @@ constexpr std::array quantized_decomposed{
                 dequantize_per_channel}};
 
 }  // namespace
+
+std::span<const CatalogueRow> fake_quantization_operators() { return rows_of_fake_quantization; }
 
 const FunctionRow* quantized_decomposed_row(std::string_view overload) {
   constexpr std::string_view usual = ".default";

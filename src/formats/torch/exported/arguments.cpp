@@ -172,7 +172,7 @@ class Arguments {
     const bool counts = slices || target_.starts_with("torch.ops.aten.arange.");
     const bool makes = (name == "steps" && target_.starts_with("torch.ops.aten.linspace.")) ||
                        (name == "n" && target_.starts_with("torch.ops.aten.eye."));
-    if (size.known || (!makes && !(name == "end" && counts))) return false;
+    if (size.known || (!makes && !(name == "end" && counts)) || !bounds_.empty()) return false;
     if (slices && input_) {
       const auto length = asked_size();
       if (length && length->same(size)) return true;

@@ -94,7 +94,8 @@ std::optional<Growth> growth_by_input(Tracer& tracer, Interpreter& in, const Fre
       const auto here = hangs_on(i, axis, one, others);
       if (here.empty() || here == hangs_on(i, axis, next + 31, others) || here != hangs_on(i, axis, one, more_others))
         continue;
-      const auto steps = stepwise([&](Size n) { return value(i, axis, n, others); });
+      constexpr Size far_apart = 487;  // all sizes of a graph are worked out anew
+      const auto steps = stepwise([&](Size n) { return value(i, axis, n, others); }, far_apart);
       return steps ? std::optional(Growth{sizes.input(i), static_cast<Size>(axis), *steps}) : std::nullopt;
     }
   return std::nullopt;

@@ -50,7 +50,10 @@ Result<ValueId> padded_by(Tracer& tracer, Interpreter& in, const FreePad& pad, c
       if (!like) return like;
       tensors["like"] = *like;
     } else {
-      const auto n = static_cast<std::size_t>(std::max<std::int64_t>(length.whole(), 0));
+      constexpr std::int64_t most = std::int64_t{1} << 24;
+      if (!length.is_whole() || length.whole() < 0 || length.whole() > most)
+        return fail(Fault::Limit, "pads an axis to " + python::repr(in, length) + " cells");
+      const auto n = static_cast<std::size_t>(length.whole());
       const Value ones = tracer.constant(in, Tensor::of({length.whole()}, std::vector<std::int64_t>(n, 1)));
       tensors["like"] = ones.as<SourceTensor>()->value;
     }
