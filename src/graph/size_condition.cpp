@@ -190,8 +190,8 @@ Status expect_conditions(const Graph& graph, const std::vector<Shape>& input_sha
     if (!holds || *holds != 0) continue;
     std::string sizes;
     for (const Shape& shape : input_shapes) sizes += (sizes.empty() ? "" : ", ") + text_of(shape);
-    return fail(Fault::Usage, "the program was exported where " + condition + ": at " + sizes +
-                                  " it goes another way, which is not in the file");
+    return fail(Fault::Usage, "the program holds where " + condition + ": at " + sizes +
+                                  " it fails, or goes another way, which is not in the file");
   }
   return {};
 }

@@ -17,8 +17,9 @@ bool refuses(const std::string& condition) {
   const auto met = expect_conditions(graph, {x, y});
   if (!met) {
     EXPECT_EQ(met.error().fault, Fault::Usage);
-    EXPECT_EQ(message(met.error()), "the program was exported where " + condition +
-                                        ": at [2, 3, 8, 7], [8] it goes another way, which is not in the file");
+    EXPECT_EQ(message(met.error()),
+              "the program holds where " + condition +
+                  ": at [2, 3, 8, 7], [8] it fails, or goes another way, which is not in the file");
   }
   return !met;
 }

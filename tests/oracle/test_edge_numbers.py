@@ -173,3 +173,23 @@ def test_a_cut_counted_from_the_end_of_a_short_axis(cut, tmp_path):
         answer = convoy("run", tmp_path / "net.pt2", "--input", tmp_path / "x.npy", "-o", tmp_path / "y.npy", "-f", code=None)
         if answer.returncode == 0:
             np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), net(x).numpy())
+
+
+@pytest.mark.parametrize(("line", "least"), [("return x.unfold(1, 4, 2)", 4), ("a, b = x.chunk(2, 1); return a", 2)])
+def test_source_is_not_run_where_it_fails(line, least, tmp_path):
+    """At free sizes a program has some at which PyTorch raises: it is not answered there."""
+    import torch
+
+    file, net = program(line, tmp_path)
+    for size in (1, least - 1, least, 6):
+        x = torch.arange(2.0 * size).reshape(2, size)
+        np.save(tmp_path / "x.npy", x.numpy())
+        answer = convoy("run", f"{file}:Net", "--shape", "?,?", "--input", tmp_path / "x.npy", "-o", tmp_path / "y.npy", "-f",
+                        code=None)
+        try:
+            wanted = net(x)
+        except (RuntimeError, ValueError):
+            assert answer.returncode == 2 and "holds where" in answer.stderr, (size, answer.stderr)
+            continue
+        assert answer.returncode == 0, answer.stderr
+        np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), wanted.numpy())

@@ -244,6 +244,21 @@ Result<std::optional<Value>> reshaped_by_groups(Tracer& tracer, Interpreter& in,
   return now;
 }
 
+namespace {
+
+// Makes it a condition that the size of an input is so.
+void ask(Tracer& tracer, ValueId input, std::size_t axis, const std::string& holds) {
+  auto& all = tracer.graph.conditions;
+  std::string condition = tracer.graph[input].name + ".shape[" + std::to_string(axis) + "] " + holds;
+  if (std::ranges::find(all, condition) != all.end()) return;
+  if (tracer.options().remarks)
+    tracer.options().remarks->push_back("takes sizes where " + condition +
+                                        ": at others it fails, and what is written of it may not");
+  all.push_back(std::move(condition));
+}
+
+}  // namespace
+
 Status expect_as_many(Tracer& tracer, Interpreter& in, const ValueList& from, const ValueList& to) {
   constexpr Size others = 6720;  // which windows of every usual size divide
   SizesByInput sizes(tracer.graph);
@@ -261,10 +276,30 @@ Status expect_as_many(Tracer& tracer, Interpreter& in, const ValueList& from, co
                     "makes sizes of free ones that hold as many cells at some sizes alone; give the sizes of the input "
                     "with --shape");
       if (*divisor == 1) continue;
-      const std::string condition = tracer.graph[sizes.input(i)].name + ".shape[" + std::to_string(axis) + "] % " +
-                                    std::to_string(*divisor) + " == 0";
-      auto& all = tracer.graph.conditions;
-      if (std::ranges::find(all, condition) == all.end()) all.push_back(condition);
+      ask(tracer, sizes.input(i), axis, "% " + std::to_string(*divisor) + " == 0");
+    }
+  return {};
+}
+
+Status expect_at_least(Tracer& tracer, Interpreter& in, SourceTensor& tensor, Size axis, Size least) {
+  constexpr Size others = 6720, most = 128;
+  const auto value = tracer.value_of(tensor);
+  if (!value) return std::unexpected(value.error());
+  const Shape& shape = tracer.graph[*value].type.shape;
+  if (axis < 0) axis += std::ssize(shape);
+  if (axis < 0 || axis >= std::ssize(shape) || shape[static_cast<std::size_t>(axis)].known()) return {};
+  const auto* size = in.make<FreeSize>(*value, axis, "a size");
+  SizesByInput sizes(tracer.graph);
+  for (std::size_t i = 0; i < sizes.shapes().size(); ++i)
+    for (std::size_t along = 0; along < sizes.shapes()[i].size(); ++along) {
+      if (sizes.shapes()[i][along].known()) continue;
+      Size last = 0;  // at which there are fewer
+      for (Size n = 1; n <= most; ++n) {
+        if (auto step = in.step(1000); !step) return step;
+        const auto cells = sizes.set(i, along, n, others) ? sizes.cells(*size) : std::nullopt;
+        if (cells && *cells < least) last = n;
+      }
+      if (last > 0 && last < most) ask(tracer, sizes.input(i), along, ">= " + std::to_string(last + 1));
     }
   return {};
 }

@@ -11,6 +11,7 @@
 
 namespace convoy::torch {
 
+class SourceTensor;
 class Tracer;
 
 // A size that is free. It may be handed on; what is computed of one free size is itself one, or a number where it is the
@@ -80,6 +81,9 @@ Result<std::optional<python::Value>> reshaped_by_groups(Tracer& tracer, python::
 // multiples of a number. Fails (Usage): it is no such condition.
 Status expect_as_many(Tracer& tracer, python::Interpreter& in, const python::ValueList& from,
                       const python::ValueList& to);
+
+// Makes it a condition of the graph that a tensor has so many cells along an axis, if its size is free.
+Status expect_at_least(Tracer& tracer, python::Interpreter& in, SourceTensor& tensor, Size axis, Size least);
 
 // The sizes at which a computation is tried.
 const std::vector<Size>& tried_sizes();

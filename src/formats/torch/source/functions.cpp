@@ -339,6 +339,12 @@ Result<std::optional<Value>> settled_arguments(Tracer& tracer, Interpreter& in, 
   if (name == "norm")  // 'fro' is the length of the vector
     std::erase_if(named, [](const auto& one) { return one.first == "p" && one.second.template as<python::Text>(); });
   if (name == "pad") return padded_freely(tracer, in, named);
+  if (name == "chunk" && named.size() > 1 && named[0].second.as<SourceTensor>() && named[1].second.is_whole()) {
+    const bool says_axis = named.size() > 2 && named[2].second.is_whole();
+    const auto asked = expect_at_least(tracer, in, *named[0].second.as<SourceTensor>(),
+                                       says_axis ? named[2].second.whole() : 0, named[1].second.whole());
+    if (!asked) return std::unexpected(asked.error());
+  }
   if (name != "view" && name != "reshape") return std::nullopt;
   if (auto settled = settle_free(tracer, in, named); !settled) return pass(settled);
   const auto* sizes = named.size() < 2 ? nullptr : named[1].second.as<python::Sequence>();

@@ -17,6 +17,12 @@ Made unfolded(Tracer& tracer, Interpreter& in, const std::string&, Arguments giv
     if (word == "dim") word = "dimension";
   auto ready = prepared(tracer, in, *named);
   if (!ready) return pass(ready);
+  const auto whole = [&](const char* word) { return ready->plain.value(word, Json()); };
+  if (ready->first && whole("dimension").is_number_integer() && whole("size").is_number_integer())
+    if (auto asked =
+            expect_at_least(tracer, in, *ready->first, whole("dimension").get<Size>(), whole("size").get<Size>());
+        !asked)
+      return pass(asked);
   const auto values = tracer.call(in, *aten_named("unfold"), ready->plain, std::move(ready->tensors));
   if (!values) return std::unexpected(values.error());
   return answered(tracer, in, *values, ready->first ? ready->first->storage : -1, false);
