@@ -229,6 +229,29 @@ class SkipPads(nn.Module):
         return torch.cat([x, padded], 1), torch.cat([cropped, b], 1)
 
 
+class Deep(nn.Module):
+    """A U-Net of four steps down and up, each of which pads to the size that it meets."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(3, 2, 3, padding=1)
+        self.down = nn.ModuleList(nn.Conv2d(2 << i, 4 << i, 3, padding=1) for i in range(4))
+        self.up = nn.ModuleList(nn.ConvTranspose2d(4 << i, 2 << i, 2, stride=2) for i in range(4))
+        self.join = nn.ModuleList(nn.Conv2d(4 << i, 2 << i, 1) for i in range(4))
+
+    def forward(self, x):
+        seen = [self.first(x)]
+        for conv in self.down:
+            seen.append(torch.tanh(conv(F.max_pool2d(seen[-1], 2))))
+        y = seen.pop()
+        for up, join in zip(reversed(self.up), reversed(self.join)):
+            other, y = seen.pop(), up(y)
+            dy, dx = other.size()[2] - y.size()[2], other.size()[3] - y.size()[3]
+            y = F.pad(y, [dx // 2, dx - dx // 2, dy // 2, dy - dy // 2])
+            y = join(torch.cat([other, y], 1))
+        return y
+
+
 class Windows(nn.Module):
     def __init__(self):
         super().__init__()
@@ -311,10 +334,10 @@ CASES = {
     "ByCounts": ["?,?,3"], "Deviations": ["?,4,?"], "Grids": ["1,2,?,?"], "Repeated": ["?,?,3"],
     "PadToMultiple": ["?,3,?,?"], "SkipPads": ["?,3,?,?"], "Windows": ["?,3,?,8"], "Resized": ["?,3,?,?"], "Numbers": ["?,?,4"],
     "Halves": ["?,?,4"], "MadeOfLengths": ["?,?,4"], "Coordinates": ["?,3,?,?"], "Pyramid": ["?,3,?,?"],
-    "LeftOver": ["?,3,?,7"],
+    "LeftOver": ["?,3,?,7"], "Deep": ["?,3,?,?"],
 }  # fmt: skip
 # (batch, length) where others than the usual ones are asked.
 SIZES = {"Windows": [(1, 8), (2, 4), (3, 12)], "PadToMultiple": [(1, 7), (2, 8), (3, 17)], "SkipPads": [(1, 9), (2, 10), (3, 13)],
          "Coordinates": [(2, 5), (1, 8)], "Pyramid": [(1, 4), (2, 9), (3, 13)], "Halves": [(1, 4), (2, 5), (3, 9)],
          "MadeOfLengths": [(1, 4), (2, 5), (3, 9)], "Resized": [(1, 4), (2, 5), (3, 9)],
-         "LeftOver": [(1, 4), (2, 5), (3, 9)]}  # fmt: skip
+         "LeftOver": [(1, 4), (2, 5), (3, 9)], "Deep": [(1, 16), (2, 33), (3, 46)]}  # fmt: skip

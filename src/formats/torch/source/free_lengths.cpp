@@ -65,6 +65,8 @@ class SizesByInput {
     return at < shape.size() && shape[at].known() ? std::optional(*shape[at]) : std::nullopt;
   }
   const std::vector<Shape>& shapes() const { return shapes_; }
+  // Of working them out once, in steps of a program.
+  Size cost() const { return 1 + std::ssize(graph_.nodes) / 2; }
   ValueId input(std::size_t i) const { return graph_.inputs[i]; }
 
  private:
@@ -77,7 +79,7 @@ std::optional<Growth> growth_by_input(Tracer& tracer, Interpreter& in, const Fre
   constexpr Size one = 96, next = 97, others = 64, more_others = 128;
   SizesByInput sizes(tracer.graph);
   const auto value = [&](std::size_t input, std::size_t axis, Size n, Size beside) -> std::optional<Size> {
-    if (!in.step(1000) || !sizes.set(input, axis, n, beside)) return std::nullopt;
+    if (!in.step(sizes.cost()) || !sizes.set(input, axis, n, beside)) return std::nullopt;
     return whole_in(free.number(in, [&](const FreeSize& size) { return sizes.cells(size); }));
   };
   std::vector<const FreeSize*> read;
@@ -266,7 +268,7 @@ Status expect_as_many(Tracer& tracer, Interpreter& in, const ValueList& from, co
     for (std::size_t axis = 0; axis < sizes.shapes()[i].size(); ++axis) {
       if (sizes.shapes()[i][axis].known()) continue;
       const auto divisor = divisor_where([&](Size n) -> std::optional<bool> {
-        if (!in.step(1000) || !sizes.set(i, axis, n, others)) return std::nullopt;
+        if (!in.step(sizes.cost()) || !sizes.set(i, axis, n, others)) return std::nullopt;
         const auto cells = [&](const FreeSize& size) { return sizes.cells(size); };
         const auto before = product_of(in, from, cells), after = product_of(in, to, cells);
         return before && after ? std::optional(*before == *after) : std::nullopt;
@@ -295,7 +297,7 @@ Status expect_at_least(Tracer& tracer, Interpreter& in, SourceTensor& tensor, Si
       if (sizes.shapes()[i][along].known()) continue;
       Size last = 0;  // at which there are fewer
       for (Size n = 1; n <= most; ++n) {
-        if (auto step = in.step(1000); !step) return step;
+        if (auto step = in.step(sizes.cost()); !step) return step;
         const auto cells = sizes.set(i, along, n, others) ? sizes.cells(*size) : std::nullopt;
         if (cells && *cells < least) last = n;
       }
