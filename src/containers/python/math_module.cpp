@@ -14,7 +14,8 @@ using Made = Result<Value>;
 
 template <double (*F)(double)>
 Made real_function(Interpreter&, Arguments& a) {
-  if (!a.placed[0].is_number()) return wrong("a function of math of a " + type_name(a.placed[0]));
+  if (!a.placed[0].is_number())
+    return fail(Fault::Unsupported, "a function of math of a " + type_name(a.placed[0]) + " is not read");
   return Value::of(F(a.placed[0].real()));
 }
 
@@ -48,7 +49,8 @@ Made root(Interpreter& in, Arguments& a) {
 }
 
 Made logarithm(Interpreter&, Arguments& a) {
-  if (!a.placed[0].is_number()) return wrong("log() of a " + type_name(a.placed[0]));
+  if (!a.placed[0].is_number())
+    return fail(Fault::Unsupported, "log() of a " + type_name(a.placed[0]) + " is not read");
   const double x = std::log(a.placed[0].real());
   if (a.placed.size() < 2) return Value::of(x);
   return Value::of(a.placed[1].real() == 2 ? std::log2(a.placed[0].real()) : x / std::log(a.placed[1].real()));
