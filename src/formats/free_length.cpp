@@ -12,32 +12,35 @@ namespace convoy {
 
 namespace {
 
-constexpr Size most_tried = 200, longest_period = 64;
+constexpr Size tried_in_a_row = 200, longest_period = 64;
 
 struct TriedValues {
   std::vector<std::optional<Size>> of;  // by n; 0 has none
   Size first = 0;                       // from it on all have one
+  Size last = 0;                        // that was tried
 
   Size at(Size n) const { return *of[static_cast<std::size_t>(n)]; }
 };
 
-std::optional<TriedValues> tried_values(const std::function<std::optional<Size>(Size)>& f) {
+std::optional<TriedValues> tried_values(const std::function<std::optional<Size>(Size)>& f, Size least) {
   TriedValues found;
-  found.of.resize(static_cast<std::size_t>(most_tried) + 1);
-  for (Size n = 1; n <= most_tried; ++n) {
+  found.last = least - 1 + tried_in_a_row;
+  found.first = least - 1;
+  found.of.resize(static_cast<std::size_t>(found.last) + 1);
+  for (Size n = least; n <= found.last; ++n) {
     found.of[static_cast<std::size_t>(n)] = f(n);
     if (!found.of[static_cast<std::size_t>(n)]) found.first = n;
   }
   ++found.first;
   // Enough is left to see every period twice.
-  if (found.first + 2 * longest_period >= most_tried) return std::nullopt;
+  if (found.first + 2 * longest_period >= found.last) return std::nullopt;
   return found;
 }
 
 // Whether f grows by as much with every `period` further cells.
 bool comes_round(const TriedValues& f, Size period) {
   const Size growth = f.at(f.first + period) - f.at(f.first);
-  for (Size n = f.first; n + period <= most_tried; ++n)
+  for (Size n = f.first; n + period <= f.last; ++n)
     if (f.at(n + period) - f.at(n) != growth) return false;
   return true;
 }
@@ -51,9 +54,11 @@ Size value_at(const Stepwise& length, Size n) {
 
 }  // namespace
 
-std::optional<Stepwise> stepwise(const std::function<std::optional<Size>(Size)>& f, Size apart) {
-  constexpr Size farthest = 4096;
-  const auto values = tried_values(f);
+std::optional<Stepwise> stepwise(const std::function<std::optional<Size>(Size)>& f, Size apart, Size least) {
+  constexpr Size most_least = 4096;
+  if (least < 1 || least > most_least) return std::nullopt;
+  const Size farthest = std::max<Size>(4096, 4 * least);
+  const auto values = tried_values(f, least);
   if (!values) return std::nullopt;
   Size period = 1;
   while (period <= longest_period && !comes_round(*values, period)) ++period;
@@ -72,7 +77,7 @@ std::optional<Stepwise> stepwise(const std::function<std::optional<Size>(Size)>&
     return value && *value != value_at(found, n);
   };
   bool holds = !differs(farthest) && !differs(2 * farthest + 1);
-  for (Size n = most_tried + 1; holds && n < farthest; n += apart) holds = !differs(n);
+  for (Size n = values->last + 1; holds && n < farthest; n += apart) holds = !differs(n);
   return holds ? std::optional(found) : std::nullopt;
 }
 

@@ -15,8 +15,9 @@ struct Stepwise {
 };
 
 // The steps in which f grows, tried at many sizes; a size at which f has no value is one that the program does not take. Nothing:
-// it does not grow so, or is negative somewhere. `apart`: how far the sizes beyond 200 lie from each other, up to 4096.
-std::optional<Stepwise> stepwise(const std::function<std::optional<Size>(Size n)>& f, Size apart = 1);
+// it does not grow so, or is negative somewhere. `apart`: how far the sizes beyond the first 200 lie from each other, up to 4096.
+// `least`: the program does not take smaller sizes.
+std::optional<Stepwise> stepwise(const std::function<std::optional<Size>(Size n)>& f, Size apart = 1, Size least = 1);
 
 // Consecutive axes that become others of as many cells.
 struct RegroupedAxes {

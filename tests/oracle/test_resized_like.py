@@ -46,6 +46,40 @@ def test_a_free_size_of_another_tensor(name, tmp_path):
     assert_close([session.run(None, {session.get_inputs()[0].name: x})[0]], [want], 2e-5)
 
 
+def test_skip_connections_of_large_images(tmp_path):
+    """The sizes of the export begin where those end that lengths were tried at."""
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.down = torch.nn.ModuleList(torch.nn.Conv2d(3 if i == 0 else 4, 4, 3, padding=1) for i in range(5))
+            self.up = torch.nn.ModuleList(torch.nn.Conv2d(8, 4, 3, padding=1) for _ in range(5))
+
+        def forward(self, x):
+            skipped = []
+            for layer in self.down:
+                x = F.relu(layer(x))
+                skipped.append(x)
+                x = F.max_pool2d(x, 2)
+            for layer in self.up:
+                skip = skipped.pop()
+                x = F.interpolate(x, scale_factor=2)
+                missing = skip.shape[3] - x.shape[3], skip.shape[2] - x.shape[2]
+                x = F.pad(x, [part for n in missing for part in (n // 2, n - n // 2)])
+                x = F.relu(layer(torch.cat([x, skip], 1)))
+            return x
+
+    net = Net().eval()
+    free = {0: Dim("n", min=1), 2: Dim("h", min=128, max=2000), 3: Dim("w", min=300, max=2000)}
+    torch.export.save(torch.export.export(net, (torch.randn(2, 3, 133, 401),), dynamic_shapes=(free,)), tmp_path / "m.pt2")
+    convoy("port", tmp_path / "m.pt2", "-o", tmp_path / "m.onnx")
+    session = plain_session(tmp_path / "m.onnx")
+    for shape in [(2, 3, 128, 300), (1, 3, 131, 347), (1, 3, 159, 333)]:
+        x = np.random.default_rng(3).normal(size=shape).astype("float32")
+        want = net(torch.from_numpy(x)).detach().numpy()
+        assert_close(run_natively([tmp_path / "m.pt2"], {"x": x}, tmp_path), [want], 2e-5)
+        assert_close(session.run(None, {session.get_inputs()[0].name: x}), [want], 2e-5)
+
+
 def test_another_way_is_refused(tmp_path):
     class Net(torch.nn.Module):
         def forward(self, x):

@@ -34,6 +34,9 @@ TEST(Expressions, WhatHasNoNumberHasNone) {
   std::string deep;
   for (int i = 0; i < 100000; ++i) deep += "Add(";
   EXPECT_FALSE(value_of(deep, known));
+  std::string many = "Add(Integer(1)";
+  for (int i = 0; i < 100000; ++i) many += ", Integer(1)";
+  EXPECT_FALSE(value_of(many + ")", known));
 }
 
 TEST(Expressions, ASizeSaysWhatItsOneSymbolIs) {

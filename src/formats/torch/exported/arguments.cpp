@@ -470,13 +470,15 @@ SymbolicSize Symbols::worked_out(SymbolicSize size) const {
 
 std::optional<FreeNumber> Symbols::steady(const std::string& expression) const {
   constexpr Size first = 8, next = 9;
+  const auto computed = parsed(expression);
+  if (!computed) return std::nullopt;
   for (const auto& [own, owner] : owners_) {
     const auto symbol = solved(own, first);
     if (!symbol || symbol->second != first) continue;  // the size itself
     const auto at = [&](Size n) {
       KnownSymbols known = numbers_;
       known[symbol->first] = n;
-      return value_of(expression, known);
+      return value_of(*computed, known);
     };
     const auto a = at(first), b = at(next);
     if (!a || !b) continue;
@@ -502,11 +504,12 @@ std::optional<Growth> Symbols::growth(
     if (!expression || expression->function != "Symbol") continue;
     const auto least = least_.find(expression->name);
     KnownSymbols known = numbers_;
-    const auto steps = stepwise([&](Size n) -> std::optional<Size> {
-      if (least != least_.end() && n < least->second) return std::nullopt;
-      known[expression->name] = n;
-      return value(known);
-    });
+    const auto steps = stepwise(
+        [&](Size n) {
+          known[expression->name] = n;
+          return value(known);
+        },
+        1, least == least_.end() ? 1 : std::max<Size>(least->second, 1));
     if (steps) return Growth{owner.value, owner.axis, *steps};
   }
   return std::nullopt;

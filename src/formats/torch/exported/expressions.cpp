@@ -2,6 +2,8 @@
 // torch/utils/_sympy/functions.py.
 #include "formats/torch/exported/expressions.h"
 
+#include "base/budget.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -11,6 +13,8 @@ namespace convoy::torch {
 namespace {
 
 constexpr int most_depth = 100;
+constexpr std::size_t most_terms = 2000;
+constexpr double steps_of_term = 40;
 constexpr double largest_exact = 9007199254740992.0;  // whole numbers below are exact
 
 using Number = std::optional<double>;
@@ -111,7 +115,8 @@ class ExpressionText {
   }
 
   std::optional<SizeExpression> expression(int depth) {
-    if (depth > most_depth) return std::nullopt;
+    if (depth > most_depth || ++terms_ > most_terms) return std::nullopt;
+    const std::size_t before = terms_;
     const std::string_view name = word();
     if (!take('(')) return digits(name);
     if (name == "Symbol" || name == "Float") {
@@ -128,11 +133,13 @@ class ExpressionText {
       if (!one) return std::nullopt;
       all.of.push_back(*std::move(one));
     } while (take(','));
-    return take(')') ? std::optional(std::move(all)) : std::nullopt;
+    if (!take(')')) return std::nullopt;
+    all.terms = terms_ - before + 1;
+    return all;
   }
 
   std::string_view text_;
-  std::size_t at_ = 0;
+  std::size_t at_ = 0, terms_ = 0;
 };
 
 Number worked_out(const SizeExpression& expression, const KnownSymbols& known) {
@@ -168,6 +175,8 @@ std::optional<std::string> only_symbol(std::string_view text) {
 std::optional<SizeExpression> parsed(std::string_view expression) { return ExpressionText(expression).run(); }
 
 std::optional<Size> value_of(const SizeExpression& expression, const KnownSymbols& known) {
+  if (!budget::spend(steps_of_term * static_cast<double>(expression.terms), "the sizes of an exported program"))
+    return std::nullopt;
   const Number value = worked_out(expression, known);
   if (!value || *value != std::floor(*value) || std::abs(*value) >= largest_exact) return std::nullopt;
   return static_cast<Size>(*value);

@@ -20,10 +20,11 @@ struct SizeExpression {
   double number = 0;
   bool is_fraction = false;  // the number is written as one
   std::vector<SizeExpression> of;
+  std::size_t terms = 1;  // with those of its parts
 };
-// Nothing: text that is no such expression.
+// Nothing: text that is no such expression, or has more terms than any program's.
 std::optional<SizeExpression> parsed(std::string_view expression);
-// Nothing: a symbol that is not known, a function that is not, a value that is no whole number.
+// Nothing: a symbol that is not known, a function that is not, a value that is no whole number; more work than the budget has.
 std::optional<Size> value_of(const SizeExpression& expression, const KnownSymbols& known);
 
 // "Add(FloorDiv(Symbol('s0', positive=True, integer=True), Integer(2)), Integer(1))" with s0 = 7 is 4. Nothing: a symbol that
