@@ -89,9 +89,47 @@ std::optional<Graph> tried_in_order(const Graph& beside, const fs::path& file, L
   return made;
 }
 
+// Whether some input has another rank or another fixed size in the file itself than the options give it.
+bool declares_otherwise(const Graph& declared, const LoadOptions& options) {
+  return std::ranges::any_of(declared.inputs, [&](ValueId input) {
+    const Shape& own = declared[input].type.shape;
+    const Shape* given = options.shape_of(declared[input].name, declared.inputs.size());
+    return given && !std::ranges::equal(own, *given, [](const Dim& size, const Dim& wanted) {
+             return !size.known() || !wanted.known() || size == wanted;
+           });
+  });
+}
+
+// A file with shapes of its own beside a model that was given one, which was not meant for it: as its framework has the axes.
+// Nothing: the shape is meant for both, or is another size.
+std::optional<Graph> in_declared_order(const Graph& other, const fs::path& file, LoadOptions& options) {
+  if (options.shapes.empty() || is_source(file)) return std::nullopt;
+  LoadOptions own = options;
+  own.shapes.clear();
+  own.structure_only = true;
+  const auto declared = load(file, own);
+  if (!declared || !declares_otherwise(*declared, options)) return std::nullopt;
+  for (const auto& [framework, order] : {std::pair{"PyTorch", Order::ChannelsFirst},
+                                         {"TorchScript", Order::ChannelsFirst},
+                                         {"ONNX", Order::ChannelsFirst},
+                                         {"Keras", Order::ChannelsLast},
+                                         {"TFLite", Order::ChannelsLast},
+                                         {"TensorFlow", Order::ChannelsLast}}) {
+    if (!declared->source_format.starts_with(framework)) continue;
+    LoadOptions turned = options;
+    const Target target = order == Order::ChannelsFirst ? torch_target() : keras_target();
+    auto made = tried(file, turned, inputs_in(other, target), framework);
+    if (!made || declares_otherwise(*declared, turned)) return std::nullopt;
+    options = std::move(turned);
+    return made;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Result<Graph> load_beside(const Graph& other, const fs::path& file, LoadOptions& options) {
+  if (auto made = in_declared_order(other, file, options)) return *std::move(made);
   auto graph = load(file, options);
   if (graph || !may_want_a_shape(file, graph.error())) return graph;
   if (auto made = tried_in_order(other, file, options, torch_target(), Order::ChannelsFirst, "PyTorch"))
@@ -104,11 +142,18 @@ Result<Graph> load_beside(const Graph& other, const fs::path& file, LoadOptions&
 
 Result<Pair> load_pair(const fs::path& a, LoadOptions& options_a, const fs::path& b, LoadOptions& options_b) {
   auto first = load(a, options_a);
-  if (!first && !may_want_a_shape(a, first.error())) return pass(first);
+  if (!first && !may_want_a_shape(a, first.error())) {
+    if (options_a.shapes.empty() || is_too_much(first.error().fault)) return pass(first);
+    auto second = load(b, options_b);
+    auto turned = second ? in_declared_order(*second, a, options_a) : std::nullopt;
+    if (!turned) return pass(first);
+    return Pair{*std::move(turned), *std::move(second)};
+  }
   if (first) {
     auto second = load_beside(*first, b, options_b);
     if (!second) return pass(second);
-    return Pair{*std::move(first), *std::move(second)};
+    auto turned = in_declared_order(*second, a, options_a);
+    return Pair{turned ? *std::move(turned) : *std::move(first), *std::move(second)};
   }
   auto second = load(b, options_b);
   if (!second) return pass(first);

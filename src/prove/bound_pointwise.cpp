@@ -2,6 +2,8 @@
 // each is at least twice the largest one seen.
 #include "prove/bound_operators.h"
 
+#include "base/whole_tensor.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -25,6 +27,20 @@ bool ends_at_zero(const Evaluation& at) {
   return op && op->function == Function::Sqrt;
 }
 
+// `values` in the tensor's own type where that is one of whole numbers or truths, which kernels may take alone.
+Tensor typed_like(const Tensor& own, std::vector<double> values, double sign) {
+  constexpr double most = 0x1p62;
+  const bool is_whole = own.dtype() > DType::F64;
+  if (!is_whole || std::ranges::any_of(values, [](double x) { return std::isnan(x); }))
+    return Tensor::of(own.shape(), std::move(values));
+  std::vector<std::int64_t> whole(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double outward = std::clamp(sign > 0 ? std::ceil(values[i]) : std::floor(values[i]), -most, most);
+    whole[i] = static_cast<std::int64_t>(own.dtype() == DType::Bool ? std::clamp(outward, 0.0, 1.0) : outward);
+  }
+  return whole_tensor(own.dtype(), own.shape(), std::move(whole));
+}
+
 // The largest change of the output when every input that is off moves to either end of where it may be.
 Result<std::vector<double>> followed(const Evaluation& at) {
   std::vector<std::size_t> off;
@@ -39,7 +55,8 @@ Result<std::vector<double>> followed(const Evaluation& at) {
     std::vector<Tensor> ends(off.size());
     auto inputs = at.inputs;
     for (std::size_t j = 0; j < off.size(); ++j) {
-      auto values = at.inputs[off[j]]->doubles();
+      const Tensor& own = *at.inputs[off[j]];
+      auto values = own.doubles();
       const auto error = at.errors[off[j]]->raw<float>();
       const double sign = (corner >> j & 1) != 0 ? -1 : 1;
       const bool has_pole = may_divide_by_zero(at, off[j]), is_root = ends_at_zero(at);
@@ -49,7 +66,7 @@ Result<std::vector<double>> followed(const Evaluation& at) {
         else if (is_root && values[i] >= 0) values[i] = std::max(values[i] + sign * e, 0.0);
         else values[i] += sign * e;
       }
-      ends[j] = Tensor::of(at.inputs[off[j]]->shape(), std::move(values));
+      ends[j] = typed_like(own, std::move(values), sign);
       inputs[off[j]] = &ends[j];
     }
     auto end = run_node(at.node, inputs, Precision::Double, at.threads);
@@ -117,6 +134,18 @@ bool are_whole(const Tensor& tensor) {
 }
 bool are_held_exactly(const Tensor& sizes) {
   return std::ranges::all_of(sizes.raw<float>(), [](float size) { return size < 0x1p24F; });
+}
+
+// A number beside another one may have every bit otherwise: where one is further off, all that the larger number has.
+Bounds by_bits(const Evaluation& at) {
+  double furthest = 0, largest = 0;
+  for (std::size_t i = 0; i < at.inputs.size(); ++i) {
+    for (const double x : at.inputs[i]->doubles()) largest = std::max(largest, std::abs(x));
+    if (!at.errors[i]) continue;
+    for (const float e : at.errors[i]->raw<float>()) furthest = std::max(furthest, static_cast<double>(e));
+  }
+  const double all = furthest > 1 ? std::exp2(std::ceil(std::log2(largest + furthest + 1)) + 1) : 0;
+  return pointwise(at, 0, [all](std::size_t) { return all; });
 }
 
 double one(double) { return 1; }
@@ -279,10 +308,10 @@ Bounds bound(const Binary& op, const Evaluation& at) {
     case BinaryFunction::GreaterOrEqual:
     case BinaryFunction::And:
     case BinaryFunction::Or:
-    case BinaryFunction::Xor:
+    case BinaryFunction::Xor: return exactly(at);
     case BinaryFunction::BitAnd:
     case BinaryFunction::BitOr:
-    case BinaryFunction::BitXor: return exactly(at);
+    case BinaryFunction::BitXor: return by_bits(at);
     case BinaryFunction::Multiply:
     case BinaryFunction::Modulo:
     case BinaryFunction::FloorDivide:

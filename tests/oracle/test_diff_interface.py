@@ -217,3 +217,38 @@ class Net(nn.Module):
     for pair in ((tmp_path / "a.keras", f"{tmp_path}/b.py:Net"), (f"{tmp_path}/b.py:Net", tmp_path / "a.keras")):
         said = convoy("diff", *pair, code=0 if is_same else 1).stdout
         assert "channels last" not in said and ("pool_divisor" in said) == (not is_same)
+
+
+@pytest.mark.parametrize("layer, shape", [(nn.MaxPool1d(3, 2, 1), "2,3,12"), (nn.AvgPool2d(3, 2, 1), "1,3,13,10"),
+                                          (nn.Conv2d(4, 8, (3, 2)), "1,4,11,9")], ids=["max", "average", "convolution"])
+@pytest.mark.parametrize("target", ["keras", "tflite", "onnx"])
+def test_a_shape_is_for_the_one_that_states_none(layer, shape, target, tmp_path):
+    """Scripts know no shape; their ports state one, in the axes of their own framework."""
+    script, written = tmp_path / "net.pt", tmp_path / f"port.{target}"
+    torch.jit.script(nn.Sequential(layer).eval()).save(script)
+    convoy("port", script, "--shape", f"input={shape}", "-o", written)
+    for a, b in [(script, written), (written, script)]:
+        assert "\nsame: " in convoy("diff", a, b, "--shape", f"input={shape}").stdout
+
+
+def test_bits_of_whole_numbers_that_rounding_moves(tmp_path):
+    """A cast to whole numbers may be one off, and is a whole number still."""
+    class Bits(nn.Module):
+        def forward(self, x):
+            return (x * 10).int() & 6
+
+    torch.jit.trace(Bits(), torch.randn(1, 3, 9, 7)).save(tmp_path / "net.pt")
+    for target in ("py", "keras"):
+        convoy("port", tmp_path / "net.pt", "-o", tmp_path / f"port.{target}")
+        convoy("diff", tmp_path / "net.pt", tmp_path / f"port.{target}")
+
+
+def test_the_first_of_a_free_batch_is_one(tmp_path):
+    """A written module takes the first example of a batch whose size is free, and is read again."""
+    (tmp_path / "net.py").write_text("""from torch import nn
+class Net(nn.Module):
+    def forward(self, x):
+        return x[:1].squeeze(0) + x[-1:].squeeze(0)
+""")
+    convoy("port", f"{tmp_path}/net.py:Net", "--shape", "?,3,5", "-o", tmp_path / "port.onnx")
+    convoy("diff", f"{tmp_path}/net.py:Net", tmp_path / "port.onnx")

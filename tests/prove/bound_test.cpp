@@ -118,6 +118,27 @@ TEST(Bound, ARootOfANumberThatIsOffIsBounded) {
   EXPECT_LE(bound->errors[0]->doubles()[0], 0.021);
 }
 
+TEST(Bound, WholeNumbersThatAreOffKeepTheirType) {
+  const std::vector<std::int64_t> numbers{7, 8, -1, 256, 5}, masks{6, 6, 6, 255, 7};
+  const Graph graph =
+      graph_with_origins("input x int64[5]\ninput m int64[5]\ny = binary(x, m) function=bit_and\noutput y\n");
+  const Tensor x = Tensor::of({5}, numbers), m = Tensor::of({5}, masks);
+  for (const int off : {1, 3}) {
+    const Tensor by = tensor_of({5}, std::vector<double>(5, off));
+    const auto outputs = run_node(graph.nodes[0], {&x, &m}, Precision::Single, 1);
+    ASSERT_TRUE(outputs);
+    const auto bound = bound_of({graph.nodes[0], {&x, &m}, {&by, nullptr}, *outputs, 1});
+    ASSERT_TRUE(bound) << message(bound.error());
+    ASSERT_TRUE(bound->errors[0]);
+    const auto allowed = bound->errors[0]->doubles();
+    for (int moved = -off; moved <= off; ++moved)
+      for (std::size_t i = 0; i < numbers.size(); ++i) {
+        const std::int64_t apart = (numbers[i] & masks[i]) - ((numbers[i] + moved) & masks[i]);
+        EXPECT_LE(static_cast<double>(std::abs(apart)), allowed[i]) << i << " moved by " << moved;
+      }
+  }
+}
+
 // A batch norm as exporters write it out: the source computes scale and offset from its parameters, the port holds them as
 // they come out of float32.
 const std::string frozen = R"(
