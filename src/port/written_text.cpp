@@ -78,7 +78,9 @@ Result<std::vector<std::string>> show_written_text(const PortReport& report, con
   auto read = read_written_text(text, part, weights, data.inputs, report.target);
   if (!read) return unread(read.error());
   if (auto done = follow_keys(*read, report.target); !done) return pass(done);
-  const auto values = run(*read, data.inputs);
+  RunOptions as_read;
+  as_read.lets_go_of_weights = true;
+  const auto values = run(*read, data.inputs, as_read);
   if (!values) return unread(values.error());
   bool same = read->outputs.size() == data.outputs.size();
   for (std::size_t i = 0; same && i < data.outputs.size(); ++i)

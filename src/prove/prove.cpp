@@ -91,7 +91,6 @@ Result<double> run_freely(const std::vector<Tensor>& wanted, const Graph& target
   for (std::uint64_t run = 0; data && run < unlucky_runs; ++run) {
     auto one = run_unluckily(target, inputs_of_target, options.seed + run, options);
     if (!one) return pass(one);
-    let_go_of_weights(target);
     unlucky.push_back(*std::move(one));
   }
   double most = 0;

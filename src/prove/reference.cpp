@@ -30,20 +30,15 @@ Size bytes_of(const TensorType& type, Size width) {
   return count ? checked_multiply(*count, width).value_or(std::numeric_limits<Size>::max()) : 0;
 }
 
-void let_go_of_weights(const Graph& graph) {
-  for (const Value& value : graph.values)
-    if (value.constant) value.constant->let_go();
-}
-
 Result<std::vector<Tensor>> outputs_of(const Graph& graph, const std::vector<Tensor>& inputs, Precision precision,
                                        const ProofOptions& options) {
   RunOptions run_options;
   run_options.precision = precision;
   run_options.threads = options.threads;
   run_options.memory_limit = options.memory_limit;
+  run_options.lets_go_of_weights = true;
   auto values = run(graph, inputs, run_options);
   if (!values) return pass(values);
-  let_go_of_weights(graph);
   std::vector<Tensor> outputs;
   for (const ValueId v : graph.outputs) outputs.push_back(values->at(v));
   return outputs;

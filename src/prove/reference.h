@@ -25,8 +25,7 @@ class Budget {
 // Bytes that a value of this type takes at `width` bytes a number; 0 where its size is not known.
 Size bytes_of(const TensorType& type, Size width);
 
-void let_go_of_weights(const Graph& graph);
-// What the graph makes of these inputs, run freely; then its weights are let go of.
+// What the graph makes of these inputs, run freely; its weights are let go of on the way.
 Result<std::vector<Tensor>> outputs_of(const Graph& graph, const std::vector<Tensor>& inputs, Precision precision,
                                        const ProofOptions& options);
 

@@ -488,6 +488,7 @@ class Runner {
     if (value) room_.taken -= static_cast<Size>(value->bytes().size());
     value.reset();
     numbers.reset();
+    if (options_.lets_go_of_weights && graph_[v].constant) graph_[v].constant->let_go();
   }
 
   const Graph& graph_;

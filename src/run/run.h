@@ -26,6 +26,7 @@ struct RunOptions {
   Size memory_limit = Size{12} << 30;  // bytes that values may take together; beyond it a Budget error
   bool keeps_all = false;  // keep every value, not only the outputs
   KernelChoice kernels = KernelChoice::Fast;
+  bool lets_go_of_weights = false;  // Tensor::let_go of each that no further node reads: nobody else is at the graph
 };
 
 using Values = std::map<ValueId, Tensor>;
