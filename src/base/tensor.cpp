@@ -97,27 +97,42 @@ void convert(std::span<const std::byte> bytes, To* to) {
 }
 
 template <class To>
+void convert_from(DType dtype, std::span<const std::byte> bytes, To* to) {
+  switch (dtype) {
+    case DType::F16: return convert<Half>(bytes, to);
+    case DType::BF16: return convert<BFloat>(bytes, to);
+    case DType::F32: return convert<float>(bytes, to);
+    case DType::F64: return convert<double>(bytes, to);
+    case DType::I8: return convert<std::int8_t>(bytes, to);
+    case DType::I16: return convert<std::int16_t>(bytes, to);
+    case DType::I32: return convert<std::int32_t>(bytes, to);
+    case DType::I64: return convert<std::int64_t>(bytes, to);
+    case DType::U8: return convert<std::uint8_t>(bytes, to);
+    case DType::U16: return convert<std::uint16_t>(bytes, to);
+    case DType::U32: return convert<std::uint32_t>(bytes, to);
+    case DType::U64: return convert<std::uint64_t>(bytes, to);
+    case DType::Bool:
+      std::transform(bytes.begin(), bytes.end(), to,
+                     [](std::byte b) { return static_cast<To>(b != std::byte{0} ? 1 : 0); });
+      return;
+  }
+  std::unreachable();
+}
+
+template <class To>
 std::vector<To> values(DType dtype, std::span<const std::byte> bytes, Size count) {
   std::vector<To> to(static_cast<std::size_t>(count));
-  switch (dtype) {
-    case DType::F16: convert<Half>(bytes, to.data()); break;
-    case DType::BF16: convert<BFloat>(bytes, to.data()); break;
-    case DType::F32: convert<float>(bytes, to.data()); break;
-    case DType::F64: convert<double>(bytes, to.data()); break;
-    case DType::I8: convert<std::int8_t>(bytes, to.data()); break;
-    case DType::I16: convert<std::int16_t>(bytes, to.data()); break;
-    case DType::I32: convert<std::int32_t>(bytes, to.data()); break;
-    case DType::I64: convert<std::int64_t>(bytes, to.data()); break;
-    case DType::U8: convert<std::uint8_t>(bytes, to.data()); break;
-    case DType::U16: convert<std::uint16_t>(bytes, to.data()); break;
-    case DType::U32: convert<std::uint32_t>(bytes, to.data()); break;
-    case DType::U64: convert<std::uint64_t>(bytes, to.data()); break;
-    case DType::Bool:
-      std::transform(bytes.begin(), bytes.end(), to.begin(),
-                     [](std::byte b) { return static_cast<To>(b != std::byte{0} ? 1 : 0); });
-      break;
-  }
+  convert_from(dtype, bytes, to.data());
   return to;
+}
+
+// As a tensor, which is not cleared before it is written: that takes as long again.
+template <class To>
+Tensor widened(DType to, const Tensor& from) {
+  const auto count = static_cast<std::size_t>(from.count());
+  const auto values = std::make_shared_for_overwrite<To[]>(count);
+  convert_from(from.dtype(), from.bytes(), values.get());
+  return *Tensor::view(to, from.shape(), std::as_bytes(std::span(values.get(), count)), values);
 }
 
 template <class T>
@@ -293,8 +308,8 @@ Tensor Tensor::permuted(std::span<const Size> axes) const {
 Tensor Tensor::converted(DType dtype) const {
   if (dtype == dtype_) return *this;
   switch (dtype) {
-    case DType::F64: return of(shape_, doubles());
-    case DType::F32: return of(shape_, floats());
+    case DType::F64: return widened<double>(dtype, *this);
+    case DType::F32: return widened<float>(dtype, *this);
     case DType::F16: return own_bytes(dtype, shape_, rounded<std::uint16_t>(doubles(), half_of));
     case DType::BF16: return own_bytes(dtype, shape_, rounded<std::uint16_t>(doubles(), bfloat_of));
     default: assert(false && "only floating types are converted to"); return *this;

@@ -124,56 +124,66 @@ void Reference::release(ValueId v) {
 
 namespace {
 
-// For values that are neither compared nor read, because both graphs go on from other numbers.
-template <class T>
-std::vector<Tensor> placeholders(const Graph& graph, const Node& node) {
-  std::vector<Tensor> outputs;
-  for (const ValueId v : node.outputs) {
-    const Sizes shape = *sizes_of(graph[v].type.shape);
-    outputs.push_back(Tensor::of(shape, std::vector<T>(static_cast<std::size_t>(*checked_count(shape)))));
-  }
-  return outputs;
-}
-
-}  // namespace
-
-namespace {
-
 bool are_equal(const Tensor& a, const Tensor& b) {
   return a.identity() == b.identity() ? a.dtype() == b.dtype() && a.shape() == b.shape() : same_bytes(a, b);
 }
 
 }  // namespace
 
-Result<bool> Reference::is_made_alike(ValueId v, const Op& op, const std::vector<const Tensor*>& inputs) {
+bool Reference::are_alike(ValueId of_source, const Value& of_target) const {
+  const Value& own = graph_[of_source];
+  if (!weights_) return are_equal(*own.constant, *of_target.constant);
+  return weights_->are_surely_alike(own, of_target) ||
+         are_equal(weights_->of_source(own), weights_->of_target(of_target));
+}
+
+Result<bool> Reference::is_made_alike(ValueId v, const Graph& target, const Node& node,
+                                      const std::vector<const Tensor*>& inputs) {
   const auto i = v.slot();
   if (!graph_[v].producer || held_[i].exact || !fresh_[i] || !meets_[i] || graph_[v].type.dtype != DType::F32)
     return false;
-  const Node& node = graph_[graph_[v].producer];
-  if (node.outputs.size() != 1 || !traits_of(op).is_product() || !(node.op == op) ||
-      node.inputs.size() != inputs.size())
+  const Node& own = graph_[graph_[v].producer];
+  if (own.outputs.size() != 1 || !traits_of(node.op).is_product() || !(own.op == node.op) ||
+      own.inputs.size() != inputs.size())
     return false;
   if (std::ranges::find(graph_.outputs, v) != graph_.outputs.end()) return false;  // its numbers are asked for
   bool reads_computed = false;
   for (std::size_t k = 0; k < inputs.size(); ++k) {
-    const ValueId in = node.inputs[k];
-    if (static_cast<bool>(in) != (inputs[k] != nullptr)) return false;
+    const ValueId in = own.inputs[k], other = node.inputs[k];
+    if (static_cast<bool>(in) != static_cast<bool>(other)) return false;
     if (!in) continue;
     const bool is_constant = graph_[in].constant.has_value();
-    if (!is_constant && !meets_[in.slot()] && graph_[in].producer) return false;
+    if (is_constant != target[other].constant.has_value()) return false;
+    if (is_constant) {
+      if (!are_alike(in, target[other])) return false;
+      continue;
+    }
+    if (!meets_[in.slot()] && graph_[in].producer) return false;
     const auto numbers = met(in);
     if (!numbers) return std::unexpected(numbers.error());
     if (!are_equal(*numbers, *inputs[k])) return false;
-    reads_computed = reads_computed || !is_constant;
+    reads_computed = true;
   }
   is_left_out_[i] = reads_computed;
   return reads_computed;
 }
 
+// For values that are neither compared nor read, because both graphs go on from other numbers: the same zeros for all of them.
+std::vector<Tensor> Reference::placeholders(const Node& node) {
+  const DType dtype = whole_.empty() ? DType::F64 : DType::F32;
+  std::vector<Tensor> outputs;
+  for (const ValueId v : node.outputs) {
+    const Sizes shape = *sizes_of(graph_[v].type.shape);
+    const auto bytes = static_cast<std::size_t>(*checked_count(shape) * convoy::bytes_of(dtype));
+    if (!zeros_ || zeros_->size() < bytes) zeros_ = std::make_shared<const std::vector<std::byte>>(bytes);
+    outputs.push_back(*Tensor::view(dtype, shape, std::span(*zeros_).first(bytes), zeros_));
+  }
+  return outputs;
+}
+
 // Where nothing is rounded float32 gives what float64 would.
 Result<std::vector<Tensor>> Reference::evaluate(const Node& node, const std::vector<const Tensor*>& inputs) {
-  if (is_left_out_[node.outputs[0].slot()])
-    return whole_.empty() ? placeholders<double>(graph_, node) : placeholders<float>(graph_, node);
+  if (is_left_out_[node.outputs[0].slot()]) return placeholders(node);
   if (whole_.empty()) return run_node_of(graph_, node, inputs, Precision::Double, threads_);
   bool exact = convoy::is_exact(node, inputs, *sizes_of(graph_[node.outputs[0]].type.shape));
   for (const ValueId v : node.inputs) {
@@ -186,7 +196,7 @@ Result<std::vector<Tensor>> Reference::evaluate(const Node& node, const std::vec
     held_[i].is_exact = exact;
     is_read = is_read || !fresh_[i] || !meets_[i] || graph_[v].type.dtype != DType::F32;
   }
-  if (!exact && !is_read) return placeholders<float>(graph_, node);
+  if (!exact && !is_read) return placeholders(node);
   return run_node_of(graph_, node, inputs, exact ? Precision::Single : Precision::Double, threads_);
 }
 
@@ -213,8 +223,9 @@ Status Reference::compute_next() {
   const Node& node = graph_.nodes[next_++];
   std::vector<Tensor> read_values(node.inputs.size());
   std::vector<const Tensor*> inputs;
+  const bool is_drawn_for_nothing = weights_ && is_left_out_[node.outputs[0].slot()];
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    if (node.inputs[i]) {
+    if (node.inputs[i] && !is_drawn_for_nothing) {
       auto tensor = met(node.inputs[i]);
       if (!tensor) return pass(tensor);
       read_values[i] = *std::move(tensor);

@@ -6,6 +6,8 @@
 #include "prove/substitute.h"
 #include "run/run.h"
 
+#include <cstddef>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -55,12 +57,16 @@ class Reference {
   bool is_exact(ValueId v) const { return held_[v.slot()].is_exact; }
   void release(ValueId v);
 
-  // Whether the source makes this value by the same product `op` of these very numbers, and both graphs go on from fresh ones:
-  // then the two are alike whatever comes out, so nobody computes it, and zeros stand in its place.
-  Result<bool> is_made_alike(ValueId v, const Op& op, const std::vector<const Tensor*>& inputs);
+  // Whether the source makes this value by the same product of the very numbers that the target's node reads, and both graphs go
+  // on from fresh ones: then the two are alike whatever comes out, so nobody computes it, and zeros stand in its place.
+  // `inputs`: of the target's node; null also where it reads a constant.
+  Result<bool> is_made_alike(ValueId v, const Graph& target, const Node& node,
+                             const std::vector<const Tensor*>& inputs);
 
  private:
+  bool are_alike(ValueId of_source, const Value& of_target) const;  // two constants
   Status compute_next();
+  std::vector<Tensor> placeholders(const Node& node);
   Result<std::vector<Tensor>> evaluate(const Node& node, const std::vector<const Tensor*>& inputs);
   Status follow_known(const Node& node, const std::vector<const Tensor*>& inputs, const std::vector<Tensor>& outputs);
 
@@ -77,6 +83,7 @@ class Reference {
   std::vector<WholeRange> whole_;
   const WholeWeights* weights_;
   std::vector<bool> is_left_out_;  // by value: not computed
+  std::shared_ptr<const std::vector<std::byte>> zeros_;
   std::size_t next_ = 0;  // node to be computed
   int threads_;
   std::uint64_t seed_;

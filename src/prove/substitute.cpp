@@ -44,6 +44,10 @@ Role role_of(const Op& op, std::size_t input) {
   return has_bias && input == 2 ? Role::Bias : Role::Kernel;
 }
 
+bool is_laid_out_alike(const Origin& origin) {
+  return origin.split.empty() && (origin.permutation.empty() || is_identity(origin.permutation));
+}
+
 // ---- weights ---------------------------------------------------------------------------------------------------------
 
 // The source's constant that one of the target carries. Nothing: a pass computed it.
@@ -113,13 +117,20 @@ Tensor WholeWeights::of_source(const Value& value) const {
   return numbers.converted(value.constant->dtype());
 }
 
+bool WholeWeights::are_surely_alike(const Value& of_source, const Value& of_target) const {
+  const auto at = replaced_.find(of_source.name);
+  if (at == replaced_.end() || !of_target.origin || of_target.origin->source != of_source.name) return false;
+  const Origin& origin = *of_target.origin;
+  return is_laid_out_alike(origin) && of_source.constant->dtype() == DType::F32 && of_target.type.dtype == DType::F32 &&
+         of_target.constant->shape() == *sizes_of(at->second.type.shape);
+}
+
 Tensor WholeWeights::of_target(const Value& value) const {
   const auto at = value.origin ? replaced_.find(value.origin->source) : replaced_.end();
   if (at == replaced_.end() || !is_floating(value.type.dtype)) return *value.constant;
   const Tensor numbers = drawn(*at);
   const Origin& origin = *value.origin;
-  const bool is_as_it_was = origin.split.empty() && (origin.permutation.empty() || is_identity(origin.permutation));
-  if (is_as_it_was && value.type.dtype == DType::F32 && numbers.dtype() == DType::I8 &&
+  if (is_laid_out_alike(origin) && value.type.dtype == DType::F32 && numbers.dtype() == DType::I8 &&
       numbers.shape() == value.constant->shape()) {
     if (!last_single_) last_single_ = numbers.converted(DType::F32);
     return *last_single_;

@@ -24,6 +24,8 @@ class WholeWeights {
   // In place of a constant of the source, or of the target: of the graphs given above or of parts cut out of them.
   Tensor of_source(const Value& value) const;
   Tensor of_target(const Value& value) const;
+  // Whether the two are the same numbers, told without drawing any; false: they may be.
+  bool are_surely_alike(const Value& of_source, const Value& of_target) const;
 
  private:
   struct Weight {

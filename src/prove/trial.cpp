@@ -118,11 +118,7 @@ Status Trial::run_one(const Node& node) {
     inputs.push_back(nullptr);
     errors.push_back(nullptr);
     if (!v) continue;
-    if (target_[v].constant) {
-      if (weights_) made.push_back(weights_->of_target(target_[v]));
-      inputs.back() = weights_ ? &made.back() : &*target_[v].constant;
-      continue;
-    }
+    if (target_[v].constant) continue;  // drawn where they are read
     const auto& held = held_[v.slot()];
     if (!held) return fail(Fault::Internal, "reads '" + target_[v].name + "' before it is there");
     inputs.back() = &held->tensor;
@@ -141,6 +137,12 @@ Status Trial::run_one(const Node& node) {
   if (*is_alike) {
     end(node);
     return {};
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const ValueId v = node.inputs[i];
+    if (!v || !target_[v].constant) continue;
+    if (weights_) made.push_back(weights_->of_target(target_[v]));
+    inputs[i] = weights_ ? &made.back() : &*target_[v].constant;
   }
   auto outputs = run_node_of(target_, node, inputs, Precision::Single, options_.threads);
   if (!outputs) return pass(outputs);
@@ -181,7 +183,7 @@ Result<bool> Trial::pass_alike(const Node& node, const std::vector<const Tensor*
   if (numbers_ == Numbers::OfTheSource || node.outputs.size() != 1) return false;
   const ValueId v = node.outputs[0], s = counterpart_[v.slot()];
   if (!s || std::ranges::find(target_.outputs, v) != target_.outputs.end()) return false;
-  const auto is_alike = reference_.is_made_alike(s, node.op, inputs);
+  const auto is_alike = reference_.is_made_alike(s, target_, node, inputs);
   if (!is_alike || !*is_alike) return is_alike;
   const auto forced = reference_.met(s);
   if (!forced) return std::unexpected(forced.error());

@@ -35,9 +35,8 @@ constexpr DType working = std::is_same_v<T, float>    ? DType::F32
 template <class T>
 Tensor as_numbers(const Tensor& tensor) {
   if (tensor.dtype() == working<T>) return tensor.realigned();
-  if constexpr (std::is_same_v<T, float>) return Tensor::of(tensor.shape(), tensor.floats());
-  else if constexpr (std::is_integral_v<T>) return Tensor::of(tensor.shape(), tensor.integers());
-  else return Tensor::of(tensor.shape(), tensor.doubles());
+  if constexpr (std::is_integral_v<T>) return Tensor::of(tensor.shape(), tensor.integers());
+  else return tensor.converted(working<T>);
 }
 
 // Operators that leave the numbers where they are: the output shares the bytes of the input, whatever their type.
