@@ -15,6 +15,7 @@
 #include <numeric>
 #include <random>
 #include <set>
+#include <utility>
 
 namespace convoy::diagnose {
 
@@ -34,9 +35,14 @@ Comparison::Comparison(const Sized& sized, const Alignment& alignment, int threa
     match.permutation.resize(sized.a[match.a].type.shape.size());
     std::iota(match.permutation.begin(), match.permutation.end(), Size{0});
   }
-  for (const Node& node : sized.a.nodes)
+}
+
+const std::map<std::uint64_t, std::string>& Comparison::kernels() const {
+  if (!kernels_.empty()) return kernels_;
+  for (const Node& node : sized_.a.nodes)
     for (const std::size_t input : {std::size_t{1}, std::size_t{2}})
-      if (const Tensor* tensor = constant_of(sized.a, node, input)) kernels_.emplace(fingerprint(*tensor), node.layer);
+      if (const Tensor* tensor = constant_of(sized_.a, node, input)) kernels_.emplace(fingerprint(*tensor), node.layer);
+  return kernels_;
 }
 
 void Comparison::set(std::size_t match, bool is_matched) {
@@ -44,15 +50,18 @@ void Comparison::set(std::size_t match, bool is_matched) {
   matched_b_[alignment_.matches[match].b.slot()] = is_matched;
 }
 
-Status Comparison::start(const std::vector<Tensor>& inputs) {
-  RunOptions options;
-  options.precision = Precision::Double;
-  options.threads = threads_;
-  options.keeps_all = true;
-  auto values = run(sized_.a, inputs, options);
-  if (!values) return pass(values);
+Status Comparison::start(const std::vector<Tensor>& inputs, Values known) {
+  if (known.empty()) {
+    RunOptions options;
+    options.precision = Precision::Double;
+    options.threads = threads_;
+    options.keeps_all = true;
+    auto values = run(sized_.a, inputs, options);
+    if (!values) return pass(values);
+    known = *std::move(values);
+  }
   values_a_.resize(sized_.a.values.size());
-  for (auto& [v, tensor] : *values) values_a_[v.slot()] = std::move(tensor);
+  for (auto& [v, tensor] : known) values_a_[v.slot()] = std::move(tensor);
   for (std::size_t i = 0; i < inputs.size(); ++i) values_a_[sized_.a.inputs[i].slot()] = inputs[i];
   return {};
 }

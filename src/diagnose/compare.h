@@ -27,7 +27,8 @@ class Comparison {
   // `maps`: keeps where on its map each stretch differs.
   Comparison(const Sized& sized, const Alignment& alignment, int threads, bool maps = false);
   // Runs a freely, once. Fails: as it does.
-  Status start(const std::vector<Tensor>& inputs);
+  // `known`: what a makes of these inputs in float64, all values; empty: it is run.
+  Status start(const std::vector<Tensor>& inputs, Values known = {});
 
   // Compares everything; a match that only seems to differ, because the same is computed in another place, is dropped.
   // `again`: another size or larger numbers. What is one computation with the same numbers is the same without being computed
@@ -126,6 +127,8 @@ class Comparison {
   void join_crossed(std::size_t first, std::size_t second);
   void add_reads_of_b(std::size_t match, Stretch& at) const;
   void name_exchanged(Finding& finding, const Edit& edit, const Match& match) const;
+  // The layers of a by the fingerprints of their weights.
+  const std::map<std::uint64_t, std::string>& kernels() const;
   Result<Explained> cause_of(std::size_t match, bool tries_pairs) const;
   void set(std::size_t match, bool is_matched);
   std::string layer_of_a(const Match& match) const;
@@ -210,7 +213,7 @@ class Comparison {
   std::vector<bool> matched_a_, matched_b_;
   std::vector<std::vector<NodeId>> readers_a_, readers_b_;  // per value
   std::vector<State> states_;
-  std::map<std::uint64_t, std::string> kernels_;
+  mutable std::map<std::uint64_t, std::string> kernels_;  // once somebody asks
 };
 
 }  // namespace convoy::diagnose

@@ -84,7 +84,7 @@ Result<Explained> Comparison::cause_of(std::size_t i, bool tries_pairs) const {
   const std::size_t own = at->a.from.size();
   if (!states_[i].own_sizes) add_reads_of_b(i, *at);
   Question question{at->a.graph, at->b.graph, at->inputs_a, at->inputs_b, alignment_.matches[i].permutation, {}, false,
-                    {},          &kernels_,   threads_,     tries_pairs};
+                    {},          &kernels(),  threads_,     tries_pairs};
   for (const ValueId v : at->a.from) {
     const Match* from = alignment_.of_a(v);
     question.before.push_back(from ? layer_of_a(*from) : std::string());

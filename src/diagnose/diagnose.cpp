@@ -20,6 +20,7 @@
 #include "run/run.h"
 
 #include <fmt/format.h>
+#include <utility>
 
 #include <algorithm>
 #include <cmath>
@@ -354,7 +355,10 @@ class Trials {
     is_open_ = at.outsides.is_open;
     is_free_ = at.free && options_.inputs.empty();
     result_.outside = at.outsides.said;
-    const Alignment alignment = align(at.a, at.b, {.apart = run_apart(at, options_.threads)});
+    auto apart = run_apart(at, options_.threads);
+    Values known =
+        options_.shares_weights ? Values() : std::exchange(apart.values_a, {});  // other weights, other values
+    const Alignment alignment = align(at.a, at.b, {.apart = std::move(apart)});
     if (auto wanted = still_wanted("comparing"); !wanted) return wanted;
     const auto fits = fits_of(at, alignment);
     if (trial == 0) fits_at_first_ = fits;
@@ -374,15 +378,17 @@ class Trials {
     // Larger numbers reach limits that the first ones do not.
     for (const float factor : {1.0F, 16.0F}) {
       if (factor > 1 && !options_.inputs.empty()) continue;
-      if (auto done = compare_with(at, alignment, factor, trial == 0 && factor == 1); !done) return done;
+      const bool is_first = trial == 0 && factor == 1;
+      if (auto done = compare_with(at, alignment, factor, is_first, std::exchange(known, {})); !done) return done;
       if (is_all_turned_) return {};
     }
     return {};
   }
 
-  Status compare_with(const Sized& at, const Alignment& alignment, float factor, bool is_first) {
+  // `known`: what a makes of the inputs times the factor; empty: not known.
+  Status compare_with(const Sized& at, const Alignment& alignment, float factor, bool is_first, Values known) {
     Comparison comparison(at, alignment, options_.threads, options_.maps);
-    if (auto done = comparison.start(inputs_times(factor, at)); !done) return within("a", done);
+    if (auto done = comparison.start(inputs_times(factor, at), std::move(known)); !done) return within("a", done);
     if (auto done = comparison.compare_all(!is_first); !done) return done;
     if (is_first) comparison.compare_exactly();
     comparison.settle_doubts();

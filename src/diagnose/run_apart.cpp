@@ -1,31 +1,47 @@
 #include "diagnose/run_apart.h"
 
 #include "diagnose/piece.h"
-#include "run/run.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
+#include <utility>
 
 namespace convoy::diagnose {
 
 namespace {
 
-Spreads spreads_in(const Graph& graph, const std::vector<Tensor>& inputs, int threads) {
-  Spreads all(graph.values.size());
+// Empty: it could not be run.
+Values values_in(const Graph& graph, const std::vector<Tensor>& inputs, int threads) {
   RunOptions options;
   options.precision = Precision::Double;
   options.threads = threads;
   options.keeps_all = true;
-  const auto values = run(graph, inputs, options);
-  if (!values) return all;
-  for (const auto& [v, tensor] : *values) {
-    if (tensor.count() == 0 || !all_finite(tensor)) continue;
-    const auto numbers = tensor.doubles();
-    const auto [least, most] = std::ranges::minmax(numbers);
-    Spread spread{tensor.count(), least, most};
-    for (const double x : numbers) spread.sum += x, spread.squares += x * x;
-    all[v.slot()] = spread;
+  auto values = run(graph, inputs, options);
+  return values ? *std::move(values) : Values();
+}
+
+// Nothing: some are not finite.
+std::optional<Spread> spread_of(std::span<const double> numbers) {
+  Spread spread{static_cast<Size>(numbers.size()), numbers[0], numbers[0]};
+  bool are_finite = true;
+  for (const double x : numbers) {
+    are_finite = are_finite & (std::abs(x) <= std::numeric_limits<double>::max());
+    spread.least = x < spread.least ? x : spread.least;
+    spread.most = x > spread.most ? x : spread.most;
+    spread.sum += x;
+    spread.squares += x * x;
+  }
+  return are_finite ? std::optional(spread) : std::nullopt;
+}
+
+Spreads spreads_in(const Graph& graph, const Values& values) {
+  Spreads all(graph.values.size());
+  for (const auto& [v, tensor] : values) {
+    if (tensor.count() == 0) continue;
+    const Tensor wide = tensor.converted(DType::F64);  // itself where it is wide
+    all[v.slot()] = spread_of(wide.raw<double>());
   }
   return all;
 }
@@ -57,7 +73,11 @@ RunApart run_apart(const Sized& at, int threads) {
   std::vector<Tensor> inputs_b;
   for (std::size_t i = 0; i < at.inputs.size(); ++i)
     inputs_b.push_back(arranged(at.inputs[i], {}, sizes_of(at.b[at.b.inputs[i]].type.shape).value_or(Sizes{})));
-  return {spreads_in(at.a, at.inputs, threads), spreads_in(at.b, inputs_b, threads)};
+  RunApart apart;
+  apart.b = spreads_in(at.b, values_in(at.b, inputs_b, threads));
+  apart.values_a = values_in(at.a, at.inputs, threads);
+  apart.a = spreads_in(at.a, apart.values_a);
+  return apart;
 }
 
 }  // namespace convoy::diagnose

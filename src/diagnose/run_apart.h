@@ -2,6 +2,7 @@
 // are likely to stand for each other. A hint for the alignment, and no proof: dead channels hold the same, and saturated ones.
 #pragma once
 #include "diagnose/comparable.h"
+#include "run/run.h"
 
 #include <optional>
 #include <vector>
@@ -22,6 +23,7 @@ bool are_spread_apart(const Spread& x, const Spread& y);
 using Spreads = std::vector<std::optional<Spread>>;
 struct RunApart {
   Spreads a, b;
+  Values values_a;  // in float64, all of them: whoever asks for the spreads compares with these next
 };
 RunApart run_apart(const Sized& at, int threads);
 
