@@ -1,7 +1,8 @@
 // Puts a cast in front of what makes fractions of whole numbers where the target's own function takes fractions alone: a
 // square root of int32 is no valid ONNX, and Keras and PyTorch refuse some. What rounds leaves whole numbers as they are, and so
 // does a ReLU those that have no sign; a sign of truths is the truths; extremes of truths are "or" and "and", and products of matrices
-// that would run in float32 are written out. What a product multiplies meets in one type in front of it.
+// that would run in float32 are written out. What a product multiplies meets in one type in front of it. What makes narrow whole
+// numbers of fractions makes wide ones first.
 #include "ops/expect.h"
 #include "passes/rewrites.h"
 
@@ -141,6 +142,20 @@ Status write_out_product(const Graph& graph, NodeId id, Patch& patch) {
   return patch.become(id, y);
 }
 
+// PyTorch takes the lowest bits of what a narrow type does not hold (300.0 as uint8 is 44); others stop at the last number, or
+// do the one or the other by where a number lies in a vector. From 32 bits all of them take the lowest.
+Status narrow_by_steps(const Graph& graph, NodeId id, Patch& patch) {
+  const Node& node = graph[id];
+  const auto* cast = std::get_if<Cast>(&node.op);
+  const bool is_narrow =
+      cast && (cast->to == DType::U8 || cast->to == DType::I8 || cast->to == DType::U16 || cast->to == DType::I16);
+  if (!is_narrow || !is_floating(graph[node.inputs[0]].type.dtype)) return {};
+  auto whole = patch.one(node, Cast{DType::I32}, {node.inputs[0]});
+  if (!whole) return pass(whole);
+  patch.remark(node, "a cast to 32 bits in front, whose lowest bits are taken");
+  return patch.become(id, patch.one(node, Cast{cast->to}, {*whole}));
+}
+
 }  // namespace
 
 Result<Patch> cast_whole_numbers(const Graph& graph, const Target& target) {
@@ -151,6 +166,8 @@ Result<Patch> cast_whole_numbers(const Graph& graph, const Target& target) {
     Status done = meet_in_front(graph, id, target, patch);
     if (done && target.framework == Framework::Keras) done = say_extreme_of_truths(graph, id, patch);
     if (done && target.framework == Framework::Keras) done = write_out_product(graph, id, patch);
+    if (done && target.framework != Framework::Torch && graph.rules == torch_rules)
+      done = narrow_by_steps(graph, id, patch);
     if (done && target.framework == Framework::OnnxRuntime) done = choose_truths(graph, id, patch);
     if (!done) return pass(done);
   }

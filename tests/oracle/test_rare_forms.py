@@ -297,3 +297,18 @@ def test_a_fake_quantization_of_one_sign_begins_at_zero(least, most, tmp_path):
             want = session.run("y:0", {"x:0": X * 2.3})
         (tmp_path / "net.pb").write_bytes(graph.as_graph_def().SerializeToString())
     np.testing.assert_allclose(of_convoy(tmp_path / "net.pb", X * np.float32(2.3), tmp_path), want, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("target", ANSWERS)
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16, torch.uint16])
+def test_a_cast_takes_the_lowest_bits(dtype, target, tmp_path):
+    """Of a type that does not hold the number; other frameworks stop at its last one, or at some places only."""
+    x = np.random.default_rng(5).uniform(-7e4, 7e4, (2, 3, 9, 37)).astype("float32")
+    exported(as_net(lambda x: x.to(dtype)), x, tmp_path / "m.pt2")
+    port = convoy("port", tmp_path / "m.pt2", "-o", tmp_path / f"n.{target}", *SOURCE, code=None)
+    if port.returncode == 6:
+        pytest.skip(port.stderr.strip()[-200:])
+    assert port.returncode == 0, port.stderr
+    want = torch.from_numpy(x).to(torch.int32).to(dtype)
+    np.testing.assert_array_equal(torch.from_numpy(x).to(dtype), want)
+    np.testing.assert_array_equal(ANSWERS[target](tmp_path / f"n.{target}", x), want)
