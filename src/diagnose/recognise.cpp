@@ -70,6 +70,7 @@ struct Recognised {
   bool of_scope = false;  // goes by the name that all of its steps share, where they share one
   const Node* named_by = nullptr;  // goes by the name of this step
   ValueId constant = {};  // a second input
+  std::optional<Sizes> shape = {};  // that it is given
 };
 
 // The mean of each group of channels, over the image as well, once for every channel of it: averaged over the image, then
@@ -318,7 +319,13 @@ Result<Patch> recognised(const Graph& graph, At&& at) {
       about.layer = scope;
     if (found->named_by) about.layer = found->named_by->layer, about.kind = found->named_by->kind;
     std::vector<ValueId> inputs{found->input};
-    if (found->constant) inputs.push_back(found->constant);
+    if (found->constant) {
+      const Value& own = graph[found->constant];
+      const bool is_as_it_is = !found->shape || own.constant->shape() == *found->shape;
+      inputs.push_back(
+          is_as_it_is ? found->constant
+                      : patch.constant(graph.unique_name(own.name + "/shaped"), own.constant->reshaped(*found->shape)));
+    }
     auto made = patch.node(about, found->op, inputs);
     if (!made) return pass(made);
     if (patch.type(made->front()).shape != graph[node.outputs[0]].type.shape) continue;
@@ -367,7 +374,8 @@ Result<Patch> recognise_leaky_relus(const Graph& graph, const Target&) {
   return recognised(graph, [](const Graph& all, const Node& node) -> std::optional<Recognised> {
     if (const auto found = leaky_relu_at(all, node)) return Recognised{Relu{{}, found->slope, 0, false}, found->x};
     const auto found = prelu_at(all, node);
-    return found ? std::optional(Recognised{PRelu{}, found->x, false, nullptr, found->slopes}) : std::nullopt;
+    return found ? std::optional(Recognised{PRelu{}, found->x, false, nullptr, found->slopes, found->shape})
+                 : std::nullopt;
   });
 }
 Result<Patch> recognise_limits(const Graph& graph, const Target&) {

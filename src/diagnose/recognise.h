@@ -31,6 +31,7 @@ std::optional<LeakyRelu> leaky_relu_at(const Graph& graph, const Node& node);
 // The same with a slope of their own for channels or numbers.
 struct PReluWritten {
   ValueId x, slopes;
+  Sizes shape;  // of the slopes
 };
 std::optional<PReluWritten> prelu_at(const Graph& graph, const Node& node);
 // A maximum or a minimum with one number as a limit; both sides of one, and a limit behind a ReLU, as one function.

@@ -181,6 +181,18 @@ std::optional<Scaled> scaled_at(const Graph& graph, ValueId v) {
   return is_many(in[0]) && !graph[in[1]].constant ? std::optional(Scaled{in[1], in[0]}) : std::nullopt;
 }
 
+// The shape of slopes as PRelu takes them: what is broadcast against x, without the axis of the batch.
+std::optional<PReluWritten> with_slopes(const Graph& graph, ValueId x, ValueId slopes) {
+  const Shape& of_x = graph[x].type.shape;
+  Sizes own = graph[slopes].constant->shape();
+  if (own.size() > of_x.size() || (own.size() == of_x.size() && (own.empty() || own.front() != 1))) return std::nullopt;
+  own.insert(own.begin(), of_x.size() - own.size(), 1);
+  own.erase(own.begin());
+  for (std::size_t i = 0; i < own.size(); ++i)
+    if (own[i] != 1 && of_x[i + 1] != Dim(own[i])) return std::nullopt;
+  return PReluWritten{x, slopes, std::move(own)};
+}
+
 bool is_bend(const std::optional<Bend>& bend, double up, double down) {
   return bend && bend->up == up && bend->down == down;
 }
@@ -195,7 +207,7 @@ std::optional<PReluWritten> prelu_at(const Graph& graph, const Node& node) {
       if (!x || graph[x].constant) continue;
       const auto other = scaled_at(graph, node.inputs[is_above ? 2 : 1]);
       if (other && other->value == x && Bends(graph, x).holds_above(node.inputs[0]) == is_above)
-        return PReluWritten{x, other->slopes};
+        return with_slopes(graph, x, other->slopes);
     }
     return std::nullopt;
   }
@@ -206,7 +218,7 @@ std::optional<PReluWritten> prelu_at(const Graph& graph, const Node& node) {
     if (!below) continue;
     for (const ValueId x : computed_from(graph, node))
       if (is_bend(Bends(graph, x).at(node.inputs[1 - i]), 1, 0) && is_bend(Bends(graph, x).at(below->value), 0, 1))
-        return PReluWritten{x, below->slopes};
+        return with_slopes(graph, x, below->slopes);
   }
   return std::nullopt;
 }

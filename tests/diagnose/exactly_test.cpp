@@ -138,6 +138,22 @@ TEST(SameExactly, WhatIsWrittenOtherwiseStaysTheSame) {
        "y = softplus(x) beta=2 threshold=6\n",
        "s = affine(x) scale=2\nf = unary(s) function=softplus\nh = affine(f) scale=0.5\n"
        "c = binary(x, t) function=less_or_equal\ny = where(c, h, x)\n"},
+      {"slopes of channels with an axis for the batch",
+       image + "const s float32[1,3,1,1] = 0.1 0.2 0.3\nconst t "
+               "float32[3,1,1] = 0.1 0.2 0.3\nconst n float32[] = 0\n",
+       "y = prelu(x, t)\n",
+       "m = binary(x, s) function=multiply\ng = binary(x, n) function=greater\ny = where(g, x, m)\n"},
+      {"slopes of columns",
+       image + "const s float32[2] = 0.1 0.2\nconst t float32[1,1,2] = 0.1 0.2\n"
+               "const n float32[] = 0\nz = slice(x) axis=3 start=0 stop=2\n",
+       "y = prelu(z, t)\n",
+       "m = binary(z, s) function=multiply\ng = binary(z, n) function=greater\ny = where(g, z, m)\n"},
+      {"slopes of examples",
+       image + "const s float32[2,1,1,1] = 0.1 0.2\nconst n float32[] = 0\n"
+               "z = concat(x, x) axis=0\n",
+       "m = binary(z, s) function=multiply\ng = binary(z, n) function=greater\n"
+       "y = where(g, z, m)\n",
+       "m = binary(z, s) function=multiply\ng = binary(z, n) function=less_or_equal\ny = where(g, m, z)\n"},
   };
   for (const Unreached& row : rows) {
     const Graph a = exactly_parsed(row.before + row.a + "output y\n"),
