@@ -190,7 +190,11 @@ class Comparison {
   bool agrees_when_fed(std::size_t match, Fed fed, Reached& reached_a, Reached& reached_b,
                        std::vector<double>* factors);
   bool agrees_everywhere(std::size_t match);
+  std::optional<std::vector<Tensor>> values_from(const std::vector<Tensor>& inputs) const;
   std::optional<Fed> fed_from_scaled(const Stretch& at, double factor) const;
+  std::vector<Fed> spread_made(const Stretch& at) const;
+  std::vector<Fed> spread_from_inputs(const Stretch& at);
+  bool agrees_when_spread(std::size_t match, const Stretch& at, Reached& reached_a, Reached& reached_b);
   bool agrees_to_the_last(std::size_t match) const;
   static bool is_roundabout(const std::vector<Edit>& edits, const State& state);
   void sharpen(std::size_t match);
@@ -213,6 +217,7 @@ class Comparison {
   std::vector<bool> matched_a_, matched_b_;
   std::vector<std::vector<NodeId>> readers_a_, readers_b_;  // per value
   std::vector<State> states_;
+  std::optional<std::vector<Fed>> spread_;  // all matches, of inputs whose numbers are unlike in size
   mutable std::map<std::uint64_t, std::string> kernels_;  // once somebody asks
 };
 

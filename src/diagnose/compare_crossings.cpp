@@ -147,11 +147,19 @@ bool Comparison::agrees_at_crossings(std::size_t i, const Stretch& at, Reached& 
   if (numbers_in(at.a.graph) + numbers_in(at.b.graph) > most_numbers) return true;
   const Crossings all{crossings_in(at.a.graph, at.b.graph), crossings_in(at.b.graph, at.a.graph)};
   const auto ends = ends_of(at);
+  std::optional<std::vector<Fed>> further;
   std::size_t tried = 0;
   for (const auto& [crossings, of_b] : {std::pair(&all.of_a, false), std::pair(&all.of_b, true)})
     for (const Crossing& crossing : *crossings) {
       if (tried++ == most_crossings) return true;
-      const auto crossed = crossed_between(i, ends, crossing, of_b);
+      auto crossed = crossed_between(i, ends, crossing, of_b);
+      if (!crossed && crossing.kind == Crossing::Kind::Border) {
+        if (!further) {
+          further = spread_made(at);
+          further->insert(further->begin(), ends.begin(), ends.end());
+        }
+        crossed = crossed_between(i, *further, crossing, of_b);
+      }
       if (crossed && !agrees_at_crossing(i, at, *crossed, all, reached_a, reached_b)) return false;
     }
   return true;

@@ -166,6 +166,15 @@ void Comparison::ask_not_finite(std::size_t i, const Stretch& at) {
   }
 }
 
+namespace {
+
+// Two computed numbers against each other, of which one is taken or which tell something.
+bool holds_two(const Reached& reached) {
+  return !reached.choices.empty() || std::ranges::any_of(reached.ties, [](const Ties& one) { return bool(one.other); });
+}
+
+}  // namespace
+
 // Numbers that grow, or shrink, until every limit has been met from both sides: for a stretch with one input made up, for
 // others as a's own layers make them.
 bool Comparison::agrees_everywhere(std::size_t i) {
@@ -186,6 +195,8 @@ bool Comparison::agrees_everywhere(std::size_t i) {
   for (auto* runs : {&rows, &probes})
     for (auto& numbers : *runs)
       if (!agrees_when_fed(i, std::move(numbers), reached_a, reached_b, nullptr)) return false;
+  const bool chooses = holds_two(reached_a) || holds_two(reached_b);
+  if (chooses && !agrees_when_spread(i, *at, reached_a, reached_b)) return false;
   if (!agrees_at_crossings(i, *at, reached_a, reached_b)) return false;
   const bool is_single = at->a.from.size() == 1 && at->b.from.size() == 1;
   const bool takes_rows = is_single && rows_of(*alignment_.of_a(at->a.from[0])) > 0;
@@ -203,6 +214,8 @@ bool Comparison::agrees_everywhere(std::size_t i) {
     if (!agrees_when_fed(i, *std::move(fed), reached_a, reached_b, &factors)) return false;
     if (factors.empty()) break;
   }
+  const bool is_left = is_one_sided(reached_a) || is_one_sided(reached_b);
+  if (!chooses && is_left && !agrees_when_spread(i, *at, reached_a, reached_b)) return false;
   for (const auto* reached : {&reached_a, &reached_b})
     for (const std::string& side : not_met(*reached))
       if (std::ranges::find(states_[i].not_reached, side) == states_[i].not_reached.end())

@@ -258,6 +258,26 @@ std::vector<Comparison::Fed> Comparison::probes_of(const Stretch& at, const Reac
   return all;
 }
 
+// The numbers of all matches that a's own layers make of these inputs.
+std::optional<std::vector<Tensor>> Comparison::values_from(const std::vector<Tensor>& inputs) const {
+  RunOptions options;
+  options.precision = Precision::Double;
+  options.threads = threads_;
+  options.keeps_all = true;
+  const auto values = run(sized_.a, inputs, options);
+  if (!values) return std::nullopt;
+  std::vector<Tensor> all;
+  for (const Match& match : alignment_.matches) {
+    const auto own = std::ranges::find(sized_.a.inputs, match.a);
+    const auto made = values->find(match.a);
+    const Tensor& held = own != sized_.a.inputs.end() ? inputs[static_cast<std::size_t>(own - sized_.a.inputs.begin())]
+                         : made != values->end()      ? made->second
+                                                      : values_a_[match.a.slot()];
+    all.push_back(rounded(held, sized_.a[match.a].type.dtype));
+  }
+  return all;
+}
+
 // The numbers that a's own layers make of inputs so many times as large.
 std::optional<Comparison::Fed> Comparison::fed_from_scaled(const Stretch& at, double factor) const {
   std::vector<Tensor> inputs;
@@ -270,20 +290,12 @@ std::optional<Comparison::Fed> Comparison::fed_from_scaled(const Stretch& at, do
     }
     inputs.push_back(std::move(input));
   }
-  RunOptions options;
-  options.precision = Precision::Double;
-  options.threads = threads_;
-  options.keeps_all = true;
-  const auto values = run(sized_.a, inputs, options);
+  const auto values = values_from(inputs);
   if (!values) return std::nullopt;
   Fed fed;
-  for (const std::size_t from : at.reads) {
-    const Match& match = alignment_.matches[from];
-    const auto own = std::ranges::find(sized_.a.inputs, match.a);
-    const Tensor& made = own == sized_.a.inputs.end() ? values->at(match.a)
-                                                      : inputs[static_cast<std::size_t>(own - sized_.a.inputs.begin())];
-    if (!all_finite(made)) return std::nullopt;
-    fed[from] = rounded(made, sized_.a[match.a].type.dtype);
+  for (const std::size_t read : at.reads) {
+    if (!all_finite((*values)[read])) return std::nullopt;
+    fed[read] = (*values)[read];
   }
   return fed;
 }

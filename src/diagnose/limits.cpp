@@ -295,7 +295,7 @@ std::vector<Steps> steps_in(const Graph& piece) {
 }  // namespace
 
 Reached nothing_reached(const Graph& piece) {
-  return {limits_in(piece), ties_in(piece), truths_in(piece), steps_in(piece)};
+  return {limits_in(piece), ties_in(piece), truths_in(piece), steps_in(piece), choices_in(piece)};
 }
 
 namespace {
@@ -385,6 +385,7 @@ void note(Reached& reached, const std::vector<Tensor>& values) {
   for (Ties& one : reached.ties) one.met = one.met || are_met(one, values);
   for (Truth& one : reached.truths) note(one, values);
   for (Steps& one : reached.steps) note(one, values);
+  for (Choice& one : reached.choices) note(one, values);
 }
 
 namespace {
@@ -487,7 +488,24 @@ void add_not_met(std::vector<std::string>& all, const Limits& limits) {
   }
 }
 
+// Of what is true, or false, nowhere, that is said.
+void add_not_taken(std::vector<std::string>& all, const Choice& choice, const std::vector<Truth>& truths) {
+  const auto truth = std::ranges::find(truths, choice.condition, &Truth::value);
+  const bool asked = choice.condition && truth != truths.end();
+  if (!choice.first_taken && (!asked || truth->held))
+    all.push_back(fmt::format("the first of both at '{}'", choice.layer));
+  if (!choice.second_taken && (!asked || truth->failed))
+    all.push_back(fmt::format("the second of both at '{}'", choice.layer));
+}
+
 }  // namespace
+
+bool is_one_sided(const Reached& reached) {
+  std::vector<std::string> all;
+  for (const Limits& one : reached.limits) add_not_met(all, one);
+  for (const Choice& one : reached.choices) add_not_taken(all, one, reached.truths);
+  return !all.empty() || std::ranges::any_of(reached.truths, [](const Truth& one) { return !one.held || !one.failed; });
+}
 
 std::vector<std::string> not_met(const Reached& reached) {
   std::vector<std::string> all;
@@ -500,6 +518,7 @@ std::vector<std::string> not_met(const Reached& reached) {
     if (!one.held) all.push_back(fmt::format("what is true at '{}'", one.layer));
     if (!one.failed) all.push_back(fmt::format("what is false at '{}'", one.layer));
   }
+  for (const Choice& one : reached.choices) add_not_taken(all, one, reached.truths);
   return all;
 }
 

@@ -1,6 +1,7 @@
 // Where piecewise operators change what they do, which of these limits some numbers have been on both sides of, and
 // between which bounds a value of a model can lie at all.
 #pragma once
+#include "diagnose/choices.h"
 #include "graph/graph.h"
 
 #include <cstdint>
@@ -62,6 +63,7 @@ struct Reached {
   std::vector<Ties> ties;
   std::vector<Truth> truths;
   std::vector<Steps> steps;
+  std::vector<Choice> choices;
 };
 Reached nothing_reached(const Graph& piece);
 
@@ -88,6 +90,8 @@ std::vector<Crossing> crossings_in(const Graph& piece, const Graph& other);
 // By how much each number lies beyond the crossing; sizes 1 stretch. Empty: the shapes do not fit.
 std::vector<double> beyond(const Crossing& crossing, const Graph& piece, const std::vector<Tensor>& values);
 
+// Whether a limit, a truth or a side is left.
+bool is_one_sided(const Reached& reached);
 // "x > 100 at 'where'", per stretch that was not met; "equal numbers at 'argmax'", "true at 'all'".
 std::vector<std::string> not_met(const Reached& reached);
 
