@@ -159,7 +159,7 @@ class Comparison {
   std::optional<Fed> made_of(const Stretch& at, const Made& number) const;
   std::optional<Fed> on_limits(const Stretch& at, const Reached& reached_a, const Reached& reached_b) const;
   using MadeWhole = std::function<std::int64_t(std::mt19937_64& random)>;
-  std::optional<Fed> whole_of(const Stretch& at, bool truths, const MadeWhole& number) const;
+  std::optional<Fed> whole_of(const Stretch& at, bool truths, const MadeWhole& number, bool makes_rows = false) const;
   std::vector<Fed> whole_numbers(const Stretch& at, const Reached& reached_a, const Reached& reached_b) const;
   std::vector<Fed> ends_of(const Stretch& at) const;
   Fed between(const Stretch& at, const Fed& first, const Fed& last, double share) const;
@@ -192,6 +192,8 @@ class Comparison {
   bool agrees_everywhere(std::size_t match);
   std::optional<std::vector<Tensor>> values_from(const std::vector<Tensor>& inputs) const;
   std::optional<Fed> fed_from_scaled(const Stretch& at, double factor) const;
+  bool may_be_made(const Stretch& at, std::size_t read) const;
+  std::vector<Fed> whole_limits(const Stretch& at, const Reached& reached_a, const Reached& reached_b) const;
   std::vector<Fed> spread_made(const Stretch& at) const;
   std::vector<Fed> spread_from_inputs(const Stretch& at);
   bool agrees_when_spread(std::size_t match, const Stretch& at, Reached& reached_a, Reached& reached_b);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <random>
 #include <set>
@@ -66,6 +67,13 @@ std::vector<std::pair<std::size_t, Tensor>> Comparison::reads_of(const Stretch& 
   return all;
 }
 
+// Whether any numbers between its bounds may stand there, whatever else the stretch reads.
+bool Comparison::may_be_made(const Stretch& at, std::size_t read) const {
+  const Bounds& bounds = bounds_[alignment_.matches[read].a.slot()];
+  const auto is_another = [&](std::size_t other) { return other != read; };
+  return bounds.known && (!bounds.alone || std::ranges::none_of(at.reads, is_another));
+}
+
 // The rows of tables, in turn, as many as one input asks for at once.
 std::vector<Comparison::Fed> Comparison::all_rows(const Stretch& at) const {
   std::vector<Fed> runs;
@@ -96,7 +104,7 @@ std::optional<Comparison::Fed> Comparison::halves(const Stretch& at) const {
   Fed fed;
   for (const auto& [read, own] : reads_of(at)) {
     const Bounds& bounds = bounds_[alignment_.matches[read].a.slot()];
-    if (!bounds.known || own.dtype() != DType::F32) continue;
+    if (!may_be_made(at, read) || own.dtype() != DType::F32) continue;
     std::vector<float> made = own.floats();
     for (std::size_t n = 0; n < made.size(); ++n) {
       const auto half = static_cast<double>(static_cast<std::int64_t>(n) % period - period / 2) / 2;
@@ -122,8 +130,7 @@ std::vector<Comparison::Fed> Comparison::quiet(const Stretch& at) const {
   // What hangs on the other numbers, such as a sum of them, is made small by small inputs of the model.
   constexpr Size most_numbers = Size{1} << 20;
   const auto reads = reads_of(at);
-  const bool hangs_together = std::ranges::any_of(
-      reads, [&](const auto& one) { return !bounds_[alignment_.matches[one.first].a.slot()].known; });
+  const bool hangs_together = std::ranges::any_of(reads, [&](const auto& one) { return !may_be_made(at, one.first); });
   std::vector<Fed> runs;
   if (hangs_together && numbers_in(sized_.a) <= most_numbers)
     for (const double factor : {0x1p-10, 0x1p-16, 0x1p-23})
@@ -131,7 +138,7 @@ std::vector<Comparison::Fed> Comparison::quiet(const Stretch& at) const {
   for (const float largest : {0x1p-6F, 0x1p-10F, 0x1p-16F, 0x1p-23F}) {
     Fed fed;
     for (const auto& [read, own] : reads) {
-      if (!bounds_[alignment_.matches[read].a.slot()].known || own.dtype() != DType::F32 || own.count() == 0) continue;
+      if (!may_be_made(at, read) || own.dtype() != DType::F32 || own.count() == 0) continue;
       std::vector<float> made = own.floats();
       float most = 0;
       for (const float x : made) most = std::max(most, std::abs(x));
@@ -153,7 +160,8 @@ std::optional<Comparison::Fed> Comparison::made_of(const Stretch& at, const Made
   for (const auto& [read, own] : reads_of(at)) {
     const Match& from = alignment_.matches[read];
     const Bounds& bounds = bounds_[from.a.slot()];
-    if (!bounds.known || own.dtype() != DType::F32 || own.count() == 0 || !all_finite(own) || rows_of(from) > 0)
+    if (!may_be_made(at, read) || own.dtype() != DType::F32 || own.count() == 0 || !all_finite(own) ||
+        rows_of(from) > 0)
       continue;
     std::mt19937_64 random(static_cast<std::uint64_t>(from.a.index) + 3);
     const double scale = largest_of(own);
@@ -188,22 +196,57 @@ std::optional<Comparison::Fed> Comparison::on_limits(const Stretch& at, const Re
   return made_of(at, [&](std::mt19937_64& random, double) { return numbers[up_to(random, numbers.size())]; });
 }
 
-// Every input of whole numbers that are no rows, or of truths, as `number` says, of a source of chance.
-std::optional<Comparison::Fed> Comparison::whole_of(const Stretch& at, bool truths, const MadeWhole& number) const {
+// Every input of whole numbers that are no rows, or of truths, as `number` says, of a source of chance. `makes_rows`: rows too,
+// from 0 on.
+std::optional<Comparison::Fed> Comparison::whole_of(const Stretch& at, bool truths, const MadeWhole& number,
+                                                    bool makes_rows) const {
   Fed fed;
   for (const auto& [read, own] : reads_of(at)) {
     const Match& from = alignment_.matches[read];
     const DType dtype = sized_.a[from.a].type.dtype;  // narrower than what kernels answer in
     const bool is_whole = !is_floating(dtype) && dtype != DType::Bool;
-    if (truths ? dtype != DType::Bool : !is_whole || rows_of(from) > 0) continue;
+    const bool are_rows = rows_of(from) > 0;
+    if (truths ? dtype != DType::Bool : !is_whole || (are_rows && !makes_rows)) continue;
     std::mt19937_64 random(static_cast<std::uint64_t>(from.a.index) + 4);
     std::vector<std::int64_t> made(static_cast<std::size_t>(own.count()));
-    for (std::int64_t& value : made) value = number(random);
+    for (std::int64_t& value : made)
+      value = std::max(number(random), are_rows ? 0 : std::numeric_limits<std::int64_t>::min());
     const Tensor held = whole_tensor(dtype, own.shape(), std::move(made));
     fed[read] = is_floating(own.dtype()) ? held.converted(own.dtype())
                                          : whole_tensor(own.dtype(), own.shape(), held.integers());
   }
   return fed.empty() ? std::nullopt : std::optional(std::move(fed));
+}
+
+// What leads right to limits, and beside it, one after the other: those that a table has as its rows, then others, at which a
+// stretch that looks them up in it as they are says nothing.
+std::vector<Comparison::Fed> Comparison::whole_limits(const Stretch& at, const Reached& reached_a,
+                                                      const Reached& reached_b) const {
+  constexpr std::size_t most_runs = 8;
+  std::set<std::int64_t> numbers;
+  for (const auto& [piece, reached] : {std::pair(&at.a.graph, &reached_a), std::pair(&at.b.graph, &reached_b)})
+    for (const double x : limits_at_inputs(*piece, reached->limits))
+      for (const int beside : {-1, 0, 1})
+        if (std::abs(x) < 0x1p31) numbers.insert(static_cast<std::int64_t>(x) + beside);
+  Size rows = 0, fewest = std::numeric_limits<Size>::max();
+  for (const auto& [read, own] : reads_of(at)) {
+    rows = std::max(rows, rows_of(alignment_.matches[read]));
+    if (own.count() > 0) fewest = std::min(fewest, own.count());
+  }
+  std::vector<Fed> all;
+  for (const bool is_row : {true, false}) {
+    std::vector<std::int64_t> asked;
+    for (const std::int64_t x : numbers)
+      if ((x >= 0 && x < rows) == is_row) asked.push_back(x);
+    if (rows > 0 && !is_row) asked.push_back(0);
+    const std::size_t most = std::min(most_runs * static_cast<std::size_t>(fewest), asked.size());
+    for (std::size_t first = 0; first < most; first += static_cast<std::size_t>(fewest)) {
+      std::size_t n = first;
+      const auto next = [&](std::mt19937_64&) { return asked[n++ % asked.size()]; };
+      if (auto fed = whole_of(at, false, next, true)) all.push_back(*std::move(fed));
+    }
+  }
+  return all;
 }
 
 // Whole numbers: so few that some are equal; limits and those beside them; such as halves and float32 hold no more; such as
@@ -249,6 +292,7 @@ std::vector<Comparison::Fed> Comparison::probes_of(const Stretch& at, const Reac
   // So few that the largest of some are equal.
   add(made_of(at, [&](std::mt19937_64& random, double) { return static_cast<double>(up_to(random, 2)); }));
   for (Fed& fed : whole_numbers(at, reached_a, reached_b)) all.push_back(std::move(fed));
+  for (Fed& fed : whole_limits(at, reached_a, reached_b)) all.push_back(std::move(fed));
   // One side of zero alone: a whole window lies there.
   for (const double sign : {-1.0, 1.0})
     add(made_of(

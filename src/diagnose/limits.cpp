@@ -8,7 +8,9 @@
 #include <cmath>
 #include <functional>
 #include <optional>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 
 namespace convoy::diagnose {
 
@@ -63,6 +65,24 @@ Bounds bounds_of_relu(const Relu& op) {
   return {std::min(0.0, op.threshold), op.max_value.value_or(unbounded), op.threshold == 0};
 }
 
+// A largest number of some that may be any is any, but none that is smaller than theirs.
+Bounds bounds_of_reduction(Reduction reduction, const std::vector<Bounds>& in) {
+  if (in.empty() || reduction == Reduction::Product) return {};
+  Bounds bounds = in[0];
+  if (reduction == Reduction::Sum) {
+    if (bounds.least < 0) bounds.least = -unbounded;
+    if (bounds.most > 0) bounds.most = unbounded;
+    bounds.known = bounds.known && bounds.least * bounds.most <= 0;
+  }
+  bounds.alone = true;
+  return bounds;
+}
+
+Bounds bounds_of_log(const std::vector<Bounds>& in) {
+  if (in.empty() || !in[0].known || in[0].least < 0) return {};
+  return {std::log(in[0].least), std::log(in[0].most), true, true};
+}
+
 // Bounds times a number that is not 0, and a number added.
 Bounds moved(const Bounds& x, double scale, double offset) {
   const double low = x.least * scale + offset, high = x.most * scale + offset;
@@ -90,7 +110,9 @@ Bounds bounds_behind(const Op& op, const std::vector<Bounds>& in) {
   return op.visit([&]<class O>(const O& o) -> Bounds {
     if constexpr (is_free<O>) return {-unbounded, unbounded, true};
     else if constexpr (only_moves_numbers<O>) return met(in);
-    else if constexpr (std::is_same_v<O, Unary>) return bounds_of_function(o.function);
+    else if constexpr (std::is_same_v<O, Reduce>) return bounds_of_reduction(o.reduction, in);
+    else if constexpr (std::is_same_v<O, Unary>)
+      return o.function == Function::Log ? bounds_of_log(in) : bounds_of_function(o.function);
     else if constexpr (std::is_same_v<O, Relu>) return bounds_of_relu(o);
     else if constexpr (std::is_same_v<O, Affine>)
       return o.scale != 0 && !in.empty() ? moved(in[0], o.scale, o.offset) : Bounds{o.offset, o.offset, true};
@@ -104,6 +126,10 @@ Bounds bounds_behind(const Op& op, const std::vector<Bounds>& in) {
     } else if constexpr (std::is_same_v<O, Binary>) return bounds_of_binary(o.function, in);
     else return {};
   });
+}
+
+bool stands_by_itself(const Op& op) {
+  return op.visit([]<class O>(const O&) { return is_free<O>; });
 }
 
 Bounds bounds_of_constant(const Tensor& tensor) {
@@ -197,7 +223,12 @@ std::vector<Bounds> bounds_of(const Graph& graph) {
   for (const Node& node : graph.nodes) {
     std::vector<Bounds> in;
     for (const ValueId v : node.inputs) in.push_back(v ? all[v.slot()] : Bounds{});
-    const Bounds out = bounds_behind(node.op, in);
+    Bounds out = bounds_behind(node.op, in);
+    if (!stands_by_itself(node.op) && std::ranges::any_of(in, &Bounds::alone)) {
+      const auto is_computed = [&](ValueId v) { return v && !graph[v].constant; };
+      out.alone = true;
+      out.known = out.known && std::ranges::count_if(node.inputs, is_computed) == 1;
+    }
     for (const ValueId v : node.outputs) all[v.slot()] = out;
   }
   return all;
@@ -230,6 +261,48 @@ std::vector<Limits> limits_in(const Graph& piece) {
     });
   }
   return limits;
+}
+
+namespace {
+
+// What `node` reads, and the number of it that makes this one; nothing where no single number does.
+std::optional<std::pair<ValueId, double>> undone(const Graph& piece, const Node& node, double made) {
+  if (const auto* affine = std::get_if<Affine>(&node.op)) {
+    if (affine->scale == 0) return std::nullopt;
+    return std::pair(node.inputs[0], (made - affine->offset) / affine->scale);
+  }
+  const bool is_moved = traits_of(node.op).moves_numbers() && node.inputs.size() == 1;
+  if (is_moved || std::holds_alternative<Cast>(node.op)) return std::pair(node.inputs[0], made);
+  if (const auto* unary = std::get_if<Unary>(&node.op); unary && unary->function == Function::Negate)
+    return std::pair(node.inputs[0], -made);
+  const auto* binary = std::get_if<Binary>(&node.op);
+  const Tensor* number = binary ? constant_of(piece, node, 1) : nullptr;
+  if (!number || number->count() != 1) return std::nullopt;
+  const double by = number->doubles()[0];
+  switch (binary->function) {
+    case BinaryFunction::Add: return std::pair(node.inputs[0], made - by);
+    case BinaryFunction::Subtract: return std::pair(node.inputs[0], made + by);
+    case BinaryFunction::Multiply: return std::pair(node.inputs[0], made / by);
+    case BinaryFunction::Divide: return std::pair(node.inputs[0], made * by);
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::vector<double> limits_at_inputs(const Graph& piece, const std::vector<Limits>& limits) {
+  std::vector<double> all;
+  for (const Limits& one : limits)
+    for (double at : one.at) {
+      ValueId v = one.value;
+      while (const NodeId maker = piece[v].producer) {
+        const auto before = undone(piece, piece[maker], at);
+        if (!before || !before->first) break;
+        std::tie(v, at) = *before;
+      }
+      if (!piece[v].producer && std::isfinite(at)) all.push_back(at);
+    }
+  return all;
 }
 
 namespace {

@@ -15,6 +15,7 @@ namespace convoy::diagnose {
 struct Bounds {
   double least = -std::numeric_limits<double>::infinity(), most = std::numeric_limits<double>::infinity();
   bool known = false;  // every number between them may stand there
+  bool alone = false;  // not beside any numbers of what it is made of
 };
 // Per value: behind a ReLU nothing is negative, behind a sigmoid nothing above 1.
 std::vector<Bounds> bounds_of(const Graph& graph);
@@ -30,6 +31,8 @@ struct Limits {
   std::vector<bool> met;  // per stretch between two of them, with both ends
 };
 std::vector<Limits> limits_in(const Graph& piece);
+// What an input of the piece must hold for its limits to be met, where steps that can be undone lead there.
+std::vector<double> limits_at_inputs(const Graph& piece, const std::vector<Limits>& limits);
 
 // Where an operator chooses among numbers, or compares two: what it does with equal ones shows where there are some.
 struct Ties {

@@ -1,4 +1,5 @@
-// What shows only where numbers of one tensor are unlike in size; and what was not reached is said.
+// What shows only where numbers of one tensor are unlike in size, or where one that is made of many lies on the far side of a
+// limit; and what was not reached is said.
 #include "diagnose/diagnose.h"
 #include "graph/text.h"
 
@@ -89,6 +90,48 @@ TEST(Spread, WhatIsTakenNowhereIsSaid) {
       told(head + "y = affine(u)\noutput y\n", head + "m = binary(u, x) function=maximum\ny = affine(m)\noutput y\n");
   EXPECT_TRUE(found.same);
   EXPECT_EQ(found.scope.not_reached, std::vector<std::string>{"the second of both at 'm'"});
+}
+
+TEST(Spread, WhatIsMadeOfManyNumbersReachesBothSides) {
+  const std::string image =
+      "input x float32[1,3,1,40]\nconst k float32[4,3,1,3] = seed 1\nconst w float32[2,4] = seed 3\n"
+      "z = conv(x, k, _) windows=1,3 paddings=0:0,1:1\n";
+  const auto of = [](const std::string& reduction, const std::string& step) {
+    return "g = reduce(z) axes=2,3 reduction=" + reduction + "\nm = " + step + "\ny = linear(m, w)\n";
+  };
+  expect_unlike({
+      {"a ReLU behind a maximum", image, of("maximum", "identity(g)"), of("maximum", "relu(g)")},
+      {"a limit behind a minimum", image, of("minimum", "identity(g)"), of("minimum", "clip(g) most=2")},
+  });
+  expect_alike({
+      {"a maximum less what it is of", image,
+       "g = reduce(z) axes=3 keeps_axes=true reduction=maximum\n"
+       "d = binary(g, z) function=subtract\ny = affine(d)\n",
+       "g = reduce(z) axes=3 keeps_axes=true reduction=maximum\nd = binary(g, z) function=subtract\ny = relu(d)\n"},
+  });
+}
+
+TEST(Spread, WholeNumbersMeetLimitsBehindShifts) {
+  const std::string places =
+      "input t int64[2,9]\nconst e float32[16,3] = seed 1\nconst s int64[] = 20\nconst p int64[] = "
+      "16\nr = binary(t, p) function=modulo\nv = embedding(r, e)\n"
+      "d = binary(t, s) function=subtract\n";
+  const auto limited = [](const std::string& most) {
+    return "c = clip(d) least=0 most=" + most + "\nf = cast(c) to=float32\ng = reshape(f) to=2,9,1\ny = binary(v, g)\n";
+  };
+  const std::string words =
+      "input t int64[2,9]\nconst e float32[16,3] = seed 1\nconst o int64[] = 0\n"
+      "v = embedding(t, e)\nq = binary(t, o) function=not_equal\nf = cast(q) to=float32\n"
+      "n = reduce(f) axes=1 keeps_axes=true reduction=sum\n"
+      "h = reshape(f) to=2,9,1\nw = binary(v, h) function=multiply\n"
+      "u = reduce(w) axes=1 reduction=sum\n";
+  const auto counted = [](const std::string& least) {
+    return "c = clip(n) least=" + least + "\ny = binary(u, c) function=divide\n";
+  };
+  expect_unlike({
+      {"a limit of places", places, limited("4"), limited("3")},
+      {"a count of words", words, counted("1"), counted("2")},
+  });
 }
 
 }  // namespace
