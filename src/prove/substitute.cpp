@@ -58,6 +58,15 @@ std::optional<ValueId> carried_constant(const Names& names, const Graph& source,
   return it->second;
 }
 
+// Whether the part compares fractions: what comes of those that are known may be one of the target's constants.
+bool compares_fractions(const Graph& graph, const Reach& part) {
+  return std::ranges::any_of(part.nodes, [&](NodeId n) {
+    const Node& node = graph[n];
+    return graph[node.outputs[0]].type.dtype == DType::Bool &&
+           std::ranges::any_of(node.inputs, [&](ValueId v) { return v && is_floating(graph[v].type.dtype); });
+  });
+}
+
 }  // namespace
 
 WholeWeights::WholeWeights(const Graph& source, const Graph& target, std::uint64_t seed) : seed_(seed) {
@@ -65,7 +74,10 @@ WholeWeights::WholeWeights(const Graph& source, const Graph& target, std::uint64
   std::set<ValueId> pinned;
   for (const Stretch& stretch : stretches_of(source, target, counterparts(names, target))) {
     const bool computed = std::ranges::any_of(stretch.target.constants, [&](ValueId c) {
-      return is_floating(target[c].type.dtype) && !carried_constant(names, source, target[c]);
+      const DType dtype = target[c].type.dtype;
+      const bool may_be_computed =
+          is_floating(dtype) || (dtype == DType::Bool && compares_fractions(source, stretch.source));
+      return may_be_computed && !carried_constant(names, source, target[c]);
     });
     if (computed) pinned.insert(stretch.source.constants.begin(), stretch.source.constants.end());
   }

@@ -312,3 +312,25 @@ def test_a_cast_takes_the_lowest_bits(dtype, target, tmp_path):
     want = torch.from_numpy(x).to(torch.int32).to(dtype)
     np.testing.assert_array_equal(torch.from_numpy(x).to(dtype), want)
     np.testing.assert_array_equal(ANSWERS[target](tmp_path / f"n.{target}", x), want)
+
+
+def test_what_is_chosen_by_parameters_alone(tmp_path):
+    """ONNX files hold such conditions as they come out: the proof's own numbers for parameters would turn them."""
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.tables = nn.ParameterList(torch.zeros(1, 3, 5, 5) for _ in range(6))
+            self.limits = nn.ParameterList(torch.full((), -0.5 - i) for i in range(6))
+
+        def forward(self, x):
+            for table, limit in zip(self.tables, self.limits):
+                x = nn.functional.scaled_dot_product_attention(x, x, x, table)
+                x = torch.where(table[..., :1] > limit, x * 2, x - 1)
+            return x
+
+    x = np.random.default_rng(5).normal(size=(2, 3, 5, 6)).astype("float32")
+    net = Net()
+    exported(net, x, tmp_path / "m.pt2")
+    for target in ("onnx", "py", "keras"):
+        port = ported(tmp_path / "m.pt2", tmp_path / f"n.{target}")
+        np.testing.assert_allclose(ANSWERS[target](port, x), net(torch.from_numpy(x)).detach(), rtol=1e-5, atol=1e-6)
