@@ -122,6 +122,19 @@ def test_lists_of_modules_grow_anywhere_and_are_joined(tmp_path):
     assert_close(got, [net(torch.from_numpy(x)).detach().numpy()])
 
 
+def test_recurrent_weights_are_laid_side_by_side(tmp_path):
+    import torch
+
+    net, file = made_by("import torch.nn as nn\n\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+                        "        self.a, self.b, self.c = nn.LSTM(5, 4, 2), nn.GRU(4, 3), nn.RNN(3, 2)\n\n"
+                        "    def forward(self, x):\n        for one in (self.a, self.b, self.c):\n"
+                        "            one.flatten_parameters()\n            x, _ = one(x)\n        return x\n", tmp_path)
+    torch.save(net.state_dict(), tmp_path / "w.pt")
+    x = np.random.default_rng(1).normal(size=(3, 2, 5)).astype("float32")
+    got = run_natively([file], {"x": x}, tmp_path, "--weights", tmp_path / "w.pt")
+    assert_close(got, [net(torch.from_numpy(x)).detach().numpy()])
+
+
 def test_weights_that_are_scaled_while_a_module_is_built_come_from_the_file(tmp_path):
     import torch
 

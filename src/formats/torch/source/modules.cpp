@@ -1,6 +1,6 @@
 // torch.nn.Module and the modules that hold others.
 #include "containers/python/unread.h"
-#include "formats/torch/source/tracer.h"
+#include "formats/torch/source/recurrent.h"
 
 #include <algorithm>
 #include <array>
@@ -509,6 +509,10 @@ Class* ModuleClasses::layer(Interpreter& in, const std::string& name) {
   });
   if (name.contains("BatchNorm") || name.contains("InstanceNorm"))
     add_method(in, made, "_check_input_dim", [](Interpreter&, Arguments&) -> Made { return Value(); });
+  // About memory alone.
+  if (is_recurrent(name))
+    for (const char* word : {"flatten_parameters", "_flatten_parameters"})
+      add_method(in, made, word, [](Interpreter&, Arguments&) -> Made { return Value(); });
   if (name.starts_with("Conv") && name.find("Transpose") == std::string::npos) {
     // The convolution itself, with a weight and a bias that are given.
     add_method(in, made, "_conv_forward", [&tracer](Interpreter& with, Arguments& given) -> Made {
