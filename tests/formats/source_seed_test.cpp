@@ -107,6 +107,65 @@ TEST(Seed, FollowsInitialisersOfPyTorchInTheOrderOfTheProgram) {
   EXPECT_EQ(weight(), drawn(torch + "net = nn.Linear(3, 2)\n", 7, "weight", {}, 4));
 }
 
+const std::string tells_its_size = torch + R"(
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv1d(2, 3, 2)
+        self.bn = nn.BatchNorm1d(3)
+        self.drop = nn.Dropout(RATE)
+        BEFORE
+        size = self.features(torch.ones(1, 2, 5) * torch.arange(5)).view(1, -1).shape[1]
+        self.fc = nn.Linear(size, 2)
+    def features(self, x):
+        return self.bn(self.drop(self.conv(x)))
+    def forward(self, x):
+        return self.fc(self.features(x).flatten(1))
+net = Net()
+)";
+
+std::string told(const std::string& rate, const std::string& before = "") {
+  std::string net = tells_its_size;
+  net.replace(net.find("RATE"), 4, rate);
+  return net.replace(net.find("BEFORE"), 6, before.empty() ? "pass" : before);
+}
+
+TEST(Seed, FollowsAForwardInTrainingThatTellsASize) {
+  const Shape steps{Dim(1), Dim(2), Dim(5)};
+  const auto net = told("0");
+  expect_near(drawn(net, 3, "bn.running_mean", steps, 3),
+              {-0.35836896300315857F, -0.022377176210284233F, 0.134072408080101F});
+  expect_near(drawn(net, 3, "bn.running_var", steps, 3),
+              {1.3146824836730957F, 0.9003728032112122F, 0.9894992709159851F});
+  const std::vector<float> drawn_last{-0.023437393829226494F, -0.18728940188884735F, 0.25933584570884705F};
+  EXPECT_EQ(drawn(net, 3, "fc.weight", steps, 3), drawn_last);
+  const auto at_rest = told("0.5", "self.eval()");
+  EXPECT_EQ(drawn(at_rest, 3, "bn.running_mean", steps, 3), (std::vector<float>{0, 0, 0}));
+  EXPECT_EQ(drawn(at_rest, 3, "fc.weight", steps, 3), drawn_last);
+}
+
+TEST(Seed, IsNotFollowedBehindADropoutInTraining) {
+  LoadOptions options;
+  options.shapes[""] = {Dim(1), Dim(2), Dim(5)};
+  const auto graph = read_source_text(told("0.5"), "net", options);
+  ASSERT_FALSE(graph);
+  EXPECT_EQ(graph.error().fault, Fault::Unsupported);
+  EXPECT_NE(message(graph.error()).find("call behind a dropout while the module is built"), std::string::npos);
+  options.structure_only = true;
+  EXPECT_TRUE(read_source_text(told("0.5"), "net", options));
+}
+
+TEST(Seed, LeavesNumbersThatAModuleComputedWhileItWasBuiltUnknown) {
+  LoadOptions options;
+  options.shapes[""] = {Dim(1), Dim(2), Dim(5)};
+  auto net = told("0", "self.level = self.conv(torch.ones(1, 2, 5)).mean()");
+  EXPECT_TRUE(read_source_text(net, "net", options));
+  net.replace(net.find("flatten(1))"), 11, "flatten(1)) + self.level");
+  const auto graph = read_source_text(net, "net", options);
+  ASSERT_FALSE(graph);
+  EXPECT_NE(message(graph.error()).find("computed from weights while the module was built"), std::string::npos);
+}
+
 // The weight comes first, also where the argument 'bias' is given.
 TEST(Seed, DrawsTheParametersOfALayerInTheirOrder) {
   const std::string again = "torch.manual_seed(7)\nnet.reset_parameters()\n";

@@ -3,7 +3,7 @@
 #include "formats/torch/source/spectral_norm.h"
 #include "formats/torch/weight_norm.h"
 #include "ops/expect.h"
-#include "run/run.h"
+#include "run/cost.h"
 
 #include <algorithm>
 #include <cmath>
@@ -36,31 +36,42 @@ Status Tracer::refill(const SourceTensor& weight, const Filling& filling, const 
   return {};
 }
 
-// The numbers of what is computed from random tensors.
-Result<Tensor> Tracer::computed(ValueId value, const std::map<std::int32_t, Tensor>& drawn, int depth) {
-  if (const auto known = drawn.find(value.index); known != drawn.end()) return known->second;
-  if (graph[value].constant) return *graph[value].constant;
-  const NodeId producer = graph[value].producer;
-  if (!producer || depth > 100) return fail(Fault::Unsupported, "a parameter that is computed from what is not known");
-  std::vector<Tensor> numbers;
-  for (const ValueId input : graph[producer].inputs) {
-    auto one = input ? computed(input, drawn, depth + 1) : Result<Tensor>(Tensor());
-    if (!one) return one;
-    numbers.push_back(std::move(*one));
+// The numbers of what is computed from weights and random tensors; `known` gains those on the way.
+Result<Tensor> Tracer::computed(ValueId value, std::map<std::int32_t, Tensor>& known, Precision precision) {
+  const auto numbers_of = [&](ValueId id) -> const Tensor* {
+    if (const auto found = known.find(id.index); found != known.end()) return &found->second;
+    return graph[id].constant ? &*graph[id].constant : nullptr;
+  };
+  std::set<std::size_t> needed;  // nodes, which stand behind those that they read
+  for (std::vector<ValueId> open{value}; !open.empty();) {
+    const ValueId one = open.back();
+    open.pop_back();
+    if (!one || numbers_of(one)) continue;
+    const NodeId producer = graph[one].producer;
+    if (!producer || lost_values.contains(one.index))
+      return fail(Fault::Unsupported, "a parameter that is computed from what is not known");
+    if (!needed.insert(producer.slot()).second) continue;
+    for (const ValueId input : graph[producer].inputs) open.push_back(input);
   }
-  std::vector<const Tensor*> inputs;
-  for (std::size_t i = 0; i < numbers.size(); ++i) inputs.push_back(graph[producer].inputs[i] ? &numbers[i] : nullptr);
-  auto made = run_node_of(graph, graph[producer], inputs, Precision::Single, 1);
-  if (!made) return pass(made);
-  const auto& outputs = graph[producer].outputs;
-  return (*made)[static_cast<std::size_t>(std::ranges::find(outputs, value) - outputs.begin())];
+  for (const std::size_t slot : needed) {
+    const Node& node = graph.nodes[slot];
+    std::vector<const Tensor*> inputs;
+    for (const ValueId input : node.inputs) inputs.push_back(input ? numbers_of(input) : nullptr);
+    auto made = run_node_of(graph, node, inputs, precision, 1);
+    if (!made) return pass(made);
+    for (std::size_t i = 0; i < node.outputs.size() && i < made->size(); ++i)
+      known.insert_or_assign(node.outputs[i].index, std::move((*made)[i]));
+  }
+  return *numbers_of(value);
 }
 
-Status Tracer::draw_weights() {
-  // All of them, before the first is drawn: most may belong to nothing that is kept.
+namespace {
+
+// All weights, before the first is drawn: most may belong to nothing that is kept.
+Status grant_draws(const std::vector<Tracer::Draw>& draws, const Graph& graph) {
   std::set<std::int32_t> declared;
-  for (const Draw& draw : draws)
-    if (draw.what == Draw::What::Fill) {
+  for (const Tracer::Draw& draw : draws)
+    if (draw.what == Tracer::Draw::What::Fill) {
       constexpr double steps_per_number = 30;
       const Tensor& like = *graph[draw.value].constant;
       const Size bytes = checked_multiply(like.count(), bytes_of(like.dtype())).value_or(Size{1} << 62);
@@ -70,29 +81,89 @@ Status Tracer::draw_weights() {
                                : budget::spend(steps_per_number * static_cast<double>(like.count()), "drawing " + name);
       if (!granted) return granted;
     }
+  return {};
+}
+
+std::string give_weights(const std::string& name, const std::string& why) {
+  return "the numbers that '" + name + "' starts with " + why +
+         " while the module is built, in training; give the weights with --weights, or call eval() before";
+}
+
+}  // namespace
+
+// Running numbers that a call in training changes. Fails: where they are rounding alone, as those behind a normalised constant.
+Status Tracer::move_on(const Draw& draw, std::map<std::int32_t, Tensor>& known, std::map<std::int32_t, Tensor>& exact) {
+  const std::string& name = graph[draw.value].name;
+  auto numbers = computed(draw.from, known, Precision::Single);
+  if (!numbers && numbers.error().fault != Fault::Unsupported) return pass(numbers);
+  if (!numbers) return fail(Fault::Unsupported, give_weights(name, "are changed by a call behind a dropout"));
+  const auto reference = computed(draw.from, exact, Precision::Double);
+  if (!reference) return std::unexpected(reference.error());
+  const auto single = numbers->doubles(), whole = reference->doubles();
+  for (std::size_t i = 0; i < single.size(); ++i) {
+    constexpr double most = 1e-4;
+    if (std::abs(single[i] - whole[i]) <= most * std::max(1.0, std::abs(whole[i]))) continue;
+    return fail(Fault::Unsupported, give_weights(name, "are changed by a call that leaves rounding alone"));
+  }
+  graph[draw.value].constant = std::move(*numbers);  // nothing that is known was computed with them
+  return {};
+}
+
+// What a draw other than of training gives. `is_lost`: how far the generator has come is not known.
+Status Tracer::draw_one(const Draw& draw, Draws& source, std::map<std::int32_t, Tensor>& drawn, bool keeps,
+                        bool is_lost, bool is_kept) {
+  if (draw.what == Draw::What::Compute) {
+    auto numbers = computed(draw.from, drawn, Precision::Single);
+    if (!numbers) return pass(numbers);
+    graph[draw.value].constant = std::move(*numbers);
+    return {};
+  }
+  if (draw.what == Draw::What::Set || draw.what == Draw::What::Copy) {
+    graph[draw.value].constant = draw.numbers ? *draw.numbers : *graph[draw.from].constant;
+    return {};
+  }
+  const bool is_weight = weights.contains(draw.value.index);
+  if (is_lost && draw.filling.how != Filling::How::Constant) {
+    if (is_kept) return fail(Fault::Unsupported, give_weights(graph[draw.value].name, "are drawn behind a dropout"));
+    return {};
+  }
+  const Tensor& like = *graph[draw.value].constant;
+  auto numbers = source.fill(like.shape(), like.dtype(), draw.filling);
+  if (!numbers) return pass(numbers);
+  if (is_weight) graph[draw.value].constant = std::move(*numbers);
+  else if (keeps) drawn.insert_or_assign(draw.value.index, std::move(*numbers));
+  return {};
+}
+
+Status Tracer::draw_weights(const std::set<std::int32_t>& named) {
+  if (auto granted = grant_draws(draws, graph); !granted) return granted;
+  const auto has = [&](Draw::What what) { return std::ranges::any_of(draws, [&](auto& d) { return d.what == what; }); };
+  const bool keeps = has(Draw::What::Compute) || has(Draw::What::Train);
+  if (has(Draw::What::Train)) {
+    const Cost cost = cost_of(graph);
+    const double steps = 4 * static_cast<double>(cost.numbers) + static_cast<double>(cost.products);
+    if (auto done = budget::spend(steps, "what is computed while the module is built"); !done) return done;
+  }
   Draws source(options_.seed.value_or(0));
-  const bool keeps = std::ranges::any_of(draws, [](const Draw& d) { return d.what == Draw::What::Compute; });
   std::map<std::int32_t, Tensor> drawn;  // tensors that are no weights
+  std::map<std::int32_t, Tensor> known, exact;  // those, and what is computed with weights
+  bool is_lost = false;
   for (const Draw& draw : draws) {
+    const bool is_kept = named.contains(draw.value.index);
     if (draw.what == Draw::What::Restart) {
       source.restart(draw.seed);
-      continue;
+      is_lost = false;
+    } else if (draw.what == Draw::What::Lose) {
+      if (draw.value && is_kept)
+        return fail(Fault::Unsupported, give_weights(graph[draw.value].name, "are changed by a call"));
+      is_lost = is_lost || !draw.value;
+    } else if (draw.what == Draw::What::Train) {
+      if (!is_kept) continue;
+      if (auto done = move_on(draw, known, exact); !done) return done;
+    } else {
+      if (auto done = draw_one(draw, source, drawn, keeps, is_lost, is_kept); !done) return done;
+      known = exact = drawn;
     }
-    if (draw.what == Draw::What::Compute) {
-      auto numbers = computed(draw.from, drawn, 0);
-      if (!numbers) return pass(numbers);
-      graph[draw.value].constant = std::move(*numbers);
-      continue;
-    }
-    if (draw.what == Draw::What::Set || draw.what == Draw::What::Copy) {
-      graph[draw.value].constant = draw.numbers ? *draw.numbers : *graph[draw.from].constant;
-      continue;
-    }
-    const Tensor& like = *graph[draw.value].constant;
-    auto numbers = source.fill(like.shape(), like.dtype(), draw.filling);
-    if (!numbers) return pass(numbers);
-    if (weights.contains(draw.value.index)) graph[draw.value].constant = std::move(*numbers);
-    else if (keeps) drawn.insert_or_assign(draw.value.index, std::move(*numbers));
   }
   return {};
 }
@@ -160,7 +231,7 @@ Status Tracer::bind(const NamedWeights& named) {
     return fail(Fault::Usage,
                 "the program loads the model's weights from a file; give it with --weights, or leave load_state_dict() "
                 "out");
-  if (!options_.weights) return draw_weights();
+  if (!options_.weights) return draw_weights(seen);
   auto loaded = load_weights(*options_.weights);
   if (!loaded) return pass(loaded);
   strip(*loaded, wanted);

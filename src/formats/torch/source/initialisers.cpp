@@ -1,7 +1,9 @@
 // torch.nn.init: what weights are filled with. Source: torch/nn/init.py of PyTorch 2.13.
 #include "formats/torch/source/tracer.h"
 
+#include <algorithm>
 #include <cmath>
+#include <ranges>
 
 namespace convoy::torch {
 
@@ -113,6 +115,10 @@ std::optional<Value> initialiser(Tracer& tracer, Interpreter& in, const std::str
     if (!tensor) return given.placed[0];
     if (!tracer.weights.contains(tensor->value.index))
       return fail(Fault::Unsupported, "nn.init." + name + "() of what is no weight");
+    const auto is_tensor = [](const Value& value) { return value.as<SourceTensor>() != nullptr; };
+    if (std::ranges::any_of(given.placed | std::views::drop(1), is_tensor) ||
+        std::ranges::any_of(given.named, [&](const auto& one) { return is_tensor(one.second); }))
+      return fail(Fault::Unsupported, "nn.init." + name + "() with a tensor where a number is read");
     const auto filling = filling_of(tracer, *tensor, name, given);
     if (!filling) return std::unexpected(filling.error());
     if (*filling)

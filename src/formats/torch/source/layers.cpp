@@ -5,6 +5,7 @@
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/source/recurrent.h"
+#include "formats/torch/source/training.h"
 
 #include <nlohmann/json.hpp>
 
@@ -341,6 +342,9 @@ Made run_layer(Tracer& tracer, Interpreter& in, const std::string& name, Argumen
   if (name == "Identity") return given.placed[1];
   if (is_recurrent(name)) return run_recurrent(tracer, in, name, *self, given);
   if (!x) return fail(Fault::Unsupported, "nn." + name + " is called on a " + python::type_name(given.placed[1]));
+  const auto trained = ran_in_training(tracer, in, name, *self, given.placed[1]);
+  if (!trained) return std::unexpected(trained.error());
+  if (*trained) return **trained;
   if (name == "Flatten")
     return call_function_named(tracer, in, "flatten",
                                Arguments{{given.placed[1], said(*self, "start_dim"), said(*self, "end_dim")}, {}});

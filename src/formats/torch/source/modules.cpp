@@ -1,6 +1,7 @@
 // torch.nn.Module and the modules that hold others.
 #include "containers/python/unread.h"
 #include "formats/torch/source/recurrent.h"
+#include "formats/torch/source/training.h"
 
 #include <algorithm>
 #include <array>
@@ -121,6 +122,20 @@ Made trains_or_not(Tracer& tracer, Interpreter& in, Arguments& given) {
   return given.placed.front();
 }
 
+// eval(), train(mode): of the module and all below it.
+Status put_to_rest(Tracer& tracer, Interpreter& in, Arguments& given) {
+  const auto trains = given.placed.size() > 1 ? in.truth(given.placed[1]) : Result<bool>(false);
+  if (!trains) return std::unexpected(trains.error());
+  std::vector<std::pair<std::string, Instance*>> all;
+  all_modules(*self_of(given), "", all, 0);
+  for (const auto& [path, module] : all) {
+    module->attributes.erase("training");
+    if (*trains) tracer.at_rest.erase(module);
+    else tracer.at_rest.insert(module);
+  }
+  return {};
+}
+
 // Weights by name: what a file will give while the module is built, and what nobody asks for when it is called.
 Made state_dict(Interpreter& in, Arguments& given) {
   std::vector<std::pair<std::string, Instance*>> all;
@@ -148,9 +163,11 @@ void add_building(Tracer& tracer, Interpreter& in, Class* module) {
   add_method(in, module, "add_module", add_module);
   add_method(in, module, "register_module", add_module);
   for (const char* name : {"eval", "train", "to", "cuda", "cpu", "float", "share_memory", "compile"})
-    add_method(in, module, name, [name = std::string(name)](Interpreter&, Arguments& given) -> Made {
+    add_method(in, module, name, [&tracer, name = std::string(name)](Interpreter& with, Arguments& given) -> Made {
       if (name == "train" && given.placed.size() == 1)
         return fail(Fault::Unsupported, "a model in training; call eval()");
+      if (name == "eval" || name == "train")
+        if (auto done = put_to_rest(tracer, with, given); !done) return pass(done);
       return given.placed.front();
     });
   add_method(in, module, "requires_grad_",
@@ -176,7 +193,7 @@ void add_building(Tracer& tracer, Interpreter& in, Class* module) {
   // A module is made in training, and called at rest.
   add_method(in, module, "__getattr__", [&tracer](Interpreter&, Arguments& given) -> Made {
     const auto* word = given.placed.size() > 1 ? given.placed[1].as<python::Text>() : nullptr;
-    if (word && word->text == "training") return Value::of(!tracer.bound && tracer.calling.empty());
+    if (word && word->text == "training") return Value::of(is_in_training(tracer, *self_of(given)));
     return Value::ellipsis();
   });
 }

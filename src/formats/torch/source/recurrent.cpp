@@ -5,6 +5,7 @@
 #include "base/words.h"
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
+#include "formats/torch/source/training.h"
 #include "formats/torch/source/written_out.h"
 
 #include <nlohmann/json.hpp>
@@ -140,8 +141,16 @@ Made run_recurrent(Tracer& tracer, Interpreter& in, const std::string& name, Ins
                        {"num_layers", whole(self, "num_layers", 1)},
                        {"bidirectional", whole(self, "bidirectional", 0) != 0},
                        {"batch_first", counts || whole(self, "batch_first", 0) != 0}};
-  const auto values = tracer.call(in, *row, arguments, std::move(tensors), name == "LSTM" && !counts ? 3 : 2);
+  auto values = tracer.call(in, *row, arguments, std::move(tensors), name == "LSTM" && !counts ? 3 : 2);
   if (!values) return std::unexpected(values.error());
+  if (is_in_training(tracer, self) && arguments["dropout"] != 0.0 && whole(self, "num_layers", 1) > 1) {
+    tracer.draws.push_back({Tracer::Draw::What::Lose, {}, {}, {}, 0, {}});
+    for (ValueId& value : *values) {
+      const auto unknown = tracer.unknown(value);
+      if (!unknown) return std::unexpected(unknown.error());
+      value = *unknown;
+    }
+  }
   Value last = tracer.tensor(in, (*values)[1]);
   if (counts) {
     const auto made = of_written_out(in, "PackedSequence", {tracer.tensor(in, (*values)[0]), *counts});

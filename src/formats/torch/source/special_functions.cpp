@@ -2,6 +2,7 @@
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/source/functions.h"
+#include "formats/torch/source/training.h"
 
 #include <nlohmann/json.hpp>
 
@@ -162,6 +163,15 @@ Made dropped(Tracer& tracer, Interpreter& in, const std::string& called, Argumen
       if (!holds) return std::unexpected(holds.error());
       training = *holds;
     }
+  if (training && !tracer.bound && !named->empty() && named->front().second.as<SourceTensor>()) {
+    const auto said = [&](const char* wanted) {
+      const auto found = std::ranges::find(*named, wanted, [](const auto& one) { return one.first; });
+      return found == named->end() || !found->second.is_number() ? std::nullopt : std::optional(found->second.real());
+    };
+    if (said("p").value_or(0.5) == 0) return named->front().second;
+    return dropped_in_training(tracer, in, named->front().second,
+                               called.ends_with("_") || said("inplace").value_or(0) != 0);
+  }
   if (training)
     return fail(Fault::Unsupported,
                 "F." + name + "() drops elements in eval mode, too, unless it says training=self.training");

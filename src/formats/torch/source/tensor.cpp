@@ -229,7 +229,11 @@ Result<std::optional<Value>> SourceTensor::binary(Interpreter& in, std::string_v
 
 Result<std::optional<Value>> SourceTensor::augmented(Interpreter& in, std::string_view symbol, Value other) {
   // A weight of a module that is being built: as mul_() and its like.
-  if (!tracer.bound && is_parameter && value && tracer.weights.contains(value.index)) return Value::of(this);
+  if (!tracer.bound && is_parameter && value && tracer.weights.contains(value.index)) {
+    if (tracer.options().weights || tracer.options().structure_only) return Value::of(this);
+    return fail(Fault::Unsupported,
+                "computes with weights while the module is built; give their numbers with --weights");
+  }
   auto made = binary(in, symbol, other, false);
   if (!made || !*made) return made;
   const auto* result = (*made)->as<SourceTensor>();

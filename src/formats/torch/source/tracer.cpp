@@ -6,7 +6,6 @@
 #include "graph/stored.h"
 #include "ops/expect.h"
 #include "run/cost.h"
-#include "run/run.h"
 
 #include <nlohmann/json.hpp>
 
@@ -72,6 +71,14 @@ Result<ValueId> Tracer::stopped(ValueId value) {
   return stopped_[value.index] = made->front();
 }
 
+Result<ValueId> Tracer::unknown(ValueId value) {
+  const auto made = graph.add(Identity{}, {value}, graph[value].name + ".unknown", "unknown");
+  if (!made) return std::unexpected(made.error());
+  lost_values.insert(made->front().index);
+  early_values.insert(made->front().index);
+  return made->front();
+}
+
 Result<ValueId> Tracer::recorded(ValueId value) {
   return keeps_gradients && unrecorded_.contains(value.index) ? stopped(value) : value;
 }
@@ -101,6 +108,7 @@ Result<Tensor> Tracer::numbers_of(SourceTensor& tensor) {
   const auto value = value_of(tensor);
   if (!value) return std::unexpected(value.error());
   if (graph[*value].constant) return *graph[*value].constant;
+  if (early_values.contains(value->index)) return fail(Fault::Unsupported, "numbers that are computed from weights");
   const auto sizes = sizes_of(graph[*value].type.shape);
   std::vector<ValueId> open{*value};
   for (std::size_t i = 0; i < open.size() && i < 1000; ++i) {
@@ -186,10 +194,11 @@ Result<ValueId> Tracer::value_of(SourceTensor& tensor, const std::optional<Shape
     return fail(Fault::Usage,
                 "pads by the size of the input, which is free, and not for a convolution alone; give the sizes of the "
                 "input with --shape");
-  if (bound && options_.weights && tensor.value && early_values.contains(tensor.value.index))
+  if (bound && !options_.structure_only && tensor.value && early_values.contains(tensor.value.index))
     return fail(Fault::Unsupported,
-                "computes with what was computed from weights while the module was built, before a "
-                "file gave them");
+                options_.weights ? "computes with what was computed from weights while the module was built, before a "
+                                   "file gave them"
+                                 : "computes with what was computed from weights while the module was built");
   if (tensor.is_random && bound) return fail(Fault::Unsupported, "computes with random numbers");
   if (tensor.value) return tensor.value;
   if (!tensor.said) tensor.said = wanted;
@@ -311,9 +320,6 @@ Result<std::vector<ValueId>> Tracer::call(Interpreter& in, const FunctionRow& ro
     const bool is_early = !bound && !follows_script && std::ranges::any_of(node.inputs, [&](ValueId v) {
       return v && (weights.contains(v.index) || early_values.contains(v.index));
     });
-    if (is_early && calling.empty() && !options_.weights && !options_.structure_only)
-      return fail(Fault::Unsupported,
-                  "computes with weights while the module is built; give their numbers with --weights");
     if (is_early)
       for (const ValueId output : node.outputs) early_values.insert(output.index);
     for (const Calling& around : calling)

@@ -7,6 +7,7 @@
 #include "formats/torch/reordered_weights.h"
 #include "formats/torch/source/draws.h"
 #include "formats/torch/source/free_size.h"
+#include "run/run.h"
 
 #include <map>
 #include <set>
@@ -103,7 +104,8 @@ class Tracer {
   bool follows_script = false;  // functions are called outside of any model
   // What the program draws or fills, in its order, where no file gives the weights.
   struct Draw {
-    enum class What : std::uint8_t { Fill, Compute, Restart, Set, Copy } what = What::Fill;
+    // Train: running numbers that are moved on. Lose: nobody knows the value any more, or what is drawn from there on.
+    enum class What : std::uint8_t { Fill, Compute, Restart, Set, Copy, Train, Lose } what = What::Fill;
     ValueId value;  // filled, or made the numbers of `from`
     Filling filling;
     ValueId from;  // computed from tensors that were drawn; the weight that is copied
@@ -122,6 +124,10 @@ class Tracer {
   Reordered reordered;  // constants that hold all numbers of a weight in another order
   std::set<std::int32_t>
       random_values;  // random numbers that a program draws outside of any model: what it computes is open
+  std::set<const python::Object*> at_rest;  // modules that were told eval() while the program builds
+  std::set<std::int32_t> lost_values;  // of which nobody knows the numbers: a dropout in training gave them
+  // The value once more, with numbers that nobody knows.
+  Result<ValueId> unknown(ValueId value);
   std::set<std::int32_t> early_values;  // computed from weights while a module was built: a file's weights come later
   // Numbers that stand in the program, and those that belong to its modules: once all of it was followed.
   void tell_literals();
@@ -136,8 +142,11 @@ class Tracer {
   Result<ValueId> with_free_pad(python::Interpreter& in, const FreePad& pad, ValueId result);
   Status take(std::vector<LoadedTensor> loaded, const NamedWeights& named);
   Result<std::vector<ValueId>> folded(std::size_t first, std::vector<ValueId> values);
-  Status draw_weights();
-  Result<Tensor> computed(ValueId value, const std::map<std::int32_t, Tensor>& drawn, int depth);
+  Status draw_weights(const std::set<std::int32_t>& named);
+  Status draw_one(const Draw& draw, Draws& source, std::map<std::int32_t, Tensor>& drawn, bool keeps, bool is_lost,
+                  bool is_kept);
+  Status move_on(const Draw& draw, std::map<std::int32_t, Tensor>& known, std::map<std::int32_t, Tensor>& exact);
+  Result<Tensor> computed(ValueId value, std::map<std::int32_t, Tensor>& known, Precision precision);
   const LoadOptions& options_;
   int storages_ = 0, splits_ = 0;
   std::map<int, std::vector<SourceTensor*>> sharing_;
