@@ -68,6 +68,25 @@ class Net(nn.Module):
         return self.conv(x)FACTOR
 """
 
+ARRAYS = """import numpy as np, torch, torch.nn as nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        a, e = np.arange(12).reshape(3, 4), np.eye(3)
+        g = np.stack(np.meshgrid(range(4), range(3), indexing="xy"), axis=0).astype(np.float32)
+        h = np.stack(np.meshgrid(np.arange(2), np.linspace(0, 1, 3), [5, 7], indexing="ij"), axis=-1)
+        parts = [np.identity(3).flatten(), e.ravel(), a.transpose(), a.T, np.transpose(a.reshape(2, 3, 2), (2, 0, 1)), g, h,
+                 np.tile(a, 2), np.tile([1., 2.], (2, 3)), np.tile(g, (2, 1, 1)), np.repeat([1., 2.], 2), a.repeat(3, 0),
+                 np.repeat(a, 2, axis=1), a.reshape(-1, 2, order="C"), np.expand_dims(e, 1).squeeze(), np.squeeze(a[None]),
+                 np.concatenate([e, e * 2], axis=1), np.concatenate([np.arange(3), [.5]]), np.ravel(e), np.expand_dims(a, -1),
+                 np.reshape(range(6), (2, -1)), np.meshgrid(np.arange(3), np.arange(2))[1], np.stack([[1, 2], [3, 4]])]
+        self.parts = [torch.from_numpy(np.array(p).astype(np.float32)) for p in parts]
+
+    def forward(self, x):
+        return [p * x for p in self.parts]
+"""
+
 SHIFTS = """import torch, torch.nn as nn
 
 class Net(nn.Module):
@@ -120,6 +139,16 @@ def test_lists_of_modules_grow_anywhere_and_are_joined(tmp_path):
     x = np.random.default_rng(1).normal(size=(2, 5)).astype("float32")
     got = run_natively([file], {"x": x}, tmp_path, "--weights", tmp_path / "w.pt")
     assert_close(got, [net(torch.from_numpy(x)).detach().numpy()])
+
+
+def test_arrays_of_known_numbers_take_other_shapes_as_in_numpy(tmp_path):
+    import torch
+
+    net, file = made_by(ARRAYS, tmp_path)
+    x = np.full((1,), 2, "float32")
+    got = run_natively([file], {"x": x}, tmp_path)
+    for mine, theirs in zip(got, net(torch.from_numpy(x)), strict=True):
+        np.testing.assert_array_equal(mine, theirs.numpy())
 
 
 def test_recurrent_weights_are_laid_side_by_side(tmp_path):

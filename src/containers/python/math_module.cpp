@@ -111,6 +111,10 @@ Module* numpy_module(Interpreter& in) {
   auto* made = in.make<Module>("numpy");
   made->attributes = m->attributes;
   made->attributes.set("newaxis", Value());
+  for (const char* word : {"Inf", "Infinity", "PINF", "infty"})
+    made->attributes.set(word, Value::of(std::numeric_limits<double>::infinity()));
+  made->attributes.set("NINF", Value::of(-std::numeric_limits<double>::infinity()));
+  made->attributes.set("NaN", Value::of(std::numeric_limits<double>::quiet_NaN()));
   for (const char* word : {"float32", "float64", "float16", "int64", "int32", "uint8", "bool_"})
     made->attributes.set(word, in.text(word));
   made->attributes.set("ndarray", in.native("ndarray", [](Interpreter&, Arguments&) -> Made {

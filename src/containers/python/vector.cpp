@@ -1,6 +1,6 @@
 #include "containers/python/vector.h"
 
-#include "containers/python/modules.h"
+#include "containers/python/vector_shapes.h"
 
 #include <algorithm>
 #include <array>
@@ -70,22 +70,6 @@ Made each(Interpreter& in, const Value& value, const std::function<Made(const Va
   return made_of(in, std::move(all));
 }
 
-// Of one axis as it is, of two with rows for columns.
-Made transposed(Interpreter& in, Vector& array) {
-  if (rank_of(array) == 1) return Value::of(&array);
-  if (rank_of(array) != 2) return fail(Fault::Unsupported, "'.T' of an array of more than two axes");
-  ValueList columns;
-  const std::size_t width = array.items[0].as<Sequence>()->items.size();
-  for (std::size_t i = 0; i < width; ++i) {
-    ValueList column;
-    for (const Value& row : array.items) column.push_back(row.as<Sequence>()->items.at(i));
-    auto made = made_of(in, std::move(column));
-    if (!made) return made;
-    columns.push_back(*made);
-  }
-  return made_of(in, std::move(columns));
-}
-
 Made as_type(Interpreter& in, const Value& value, const std::string& type) {
   constexpr std::array types{std::pair{"float", "float"}, std::pair{"int", "int"}, std::pair{"uint", "int"},
                              std::pair{"bool", "bool"}};
@@ -102,7 +86,7 @@ Made as_type(Interpreter& in, const Value& value, const std::string& type) {
 Result<std::optional<Value>> Vector::attribute(Interpreter& in, const std::string& name) {
   if (name == "shape") return shape_of(in, *this);
   if (name == "T") {
-    auto turned = transposed(in, *this);
+    auto turned = in.call(*shape_method(in, *this, "transpose"), ValueList{});
     if (!turned) return pass(turned);
     return *turned;
   }
@@ -127,7 +111,7 @@ Result<std::optional<Value>> Vector::attribute(Interpreter& in, const std::strin
       if (!a.placed.empty() || !a.named.empty()) return fail(Fault::Unsupported, name + "() of an array along an axis");
       return over_all(with, *this, name);
     });
-  return std::nullopt;
+  return shape_method(in, *this, name);
 }
 
 Made Vector::item(Interpreter& in, Value key) {
@@ -370,6 +354,17 @@ void add_array_functions(Interpreter& in, Module& numpy) {
   add("linspace", linspace, 0);
   add("arange", arange);
   add("eye", eye, 0);
+  add(
+      "identity",
+      [](Interpreter& with, Arguments& a) -> Made {
+        if (const auto said = a.take("n")) a.placed.insert(a.placed.begin(), *said);
+        a.take("dtype");
+        if (a.placed.empty() || a.placed.size() > 2) return wrong("identity() takes a size and a type");
+        a.placed.resize(1);
+        return eye(with, a);
+      },
+      0);
+  add_shape_functions(in, numpy);
   for (const char* name : {"array", "asarray"})
     add(name, [](Interpreter& with, Arguments& a) -> Made {
       const auto made = array_of(with, a.placed[0]);
@@ -380,17 +375,6 @@ void add_array_functions(Interpreter& in, Module& numpy) {
       if (!made || (!word && !builtin) || !made->as<Vector>()) return made;
       return as_type(with, *made, word ? word->text : builtin->name);
     });
-  // Arrays side by side along a new first axis.
-  add("stack", [](Interpreter& with, Arguments& a) -> Made {
-    if (a.placed.size() > 1 || !a.named.empty()) return fail(Fault::Unsupported, "stack() along another axis");
-    return array_of(with, a.placed[0]);
-  });
-  add("transpose", [](Interpreter& with, Arguments& a) -> Made {
-    const auto array = array_of(with, a.placed[0]);
-    if (!array || a.placed.size() > 1 || !array->as<Vector>())
-      return array ? fail(Fault::Unsupported, "transpose() by a list of axes, or of what is no array") : array;
-    return transposed(with, *array->as<Vector>());
-  });
   add("outer", [](Interpreter& with, Arguments& a) -> Made {
     if (a.placed.size() != 2) return wrong("outer() wants two arrays");
     const auto rows = array_of(with, a.placed[0]), columns = array_of(with, a.placed[1]);
