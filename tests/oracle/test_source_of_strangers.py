@@ -151,6 +151,18 @@ def test_arrays_of_known_numbers_take_other_shapes_as_in_numpy(tmp_path):
         np.testing.assert_array_equal(mine, theirs.numpy())
 
 
+@pytest.mark.parametrize("imports", ["import mypk.models", "import mypk.models as q", "import mypk.models.parts"])
+def test_a_package_holds_the_modules_that_were_imported_of_it(tmp_path, imports):
+    models = tmp_path / "mypk" / "models"
+    models.mkdir(parents=True)
+    (tmp_path / "mypk" / "__init__.py").write_text("")
+    (models / "__init__.py").write_text("from .parts import f\n")
+    (models / "parts.py").write_text("import torch.nn as nn\n\ndef f():\n    return nn.Linear(3, 2)\n")
+    called = "q.f()" if " as " in imports else "mypk.models.parts.f()"
+    (tmp_path / "net.py").write_text(f"{imports}\nnet = {called}\n")
+    assert "Linear" in convoy("summary", tmp_path / "net.py", "--shape", "1,3").stdout
+
+
 def test_recurrent_weights_are_laid_side_by_side(tmp_path):
     import torch
 

@@ -32,6 +32,10 @@ Result<Value> Evaluator::unread(const Syntax& alias, const std::string& name, co
 Status Evaluator::import(const Syntax& s) {
   for (const Syntax& alias : s.parts) {
     const std::string top = alias.text.substr(0, alias.text.find('.'));
+    // A package is read before what lies in it, and holds that by its name. Where it is not understood, its use says so.
+    for (auto dot = alias.text.find('.'); dot != std::string::npos; dot = alias.text.find('.', dot + 1))
+      if (auto around = in_.import(alias.text.substr(0, dot), &file_); !around)
+        if (auto none = unread(alias, alias.text, around.error()); !none) return pass(none);
     auto whole = in_.import(alias.text, &file_);
     if (!whole) whole = unread(alias, alias.text, whole.error());
     if (!whole) return pass(whole);

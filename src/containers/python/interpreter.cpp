@@ -20,6 +20,23 @@ std::string key_of(const SourceFile& source) {
   return "file " + source.folder + "/" + source.name.substr(source.name.find_last_of('/') + 1);
 }
 
+// What was read of a package holds each module of it that is read, by its name.
+void put_into_package(std::map<std::string, Value>& imported, const SourceFile& source, const Value& module) {
+  SourceFile package{"__init__.py", {}, source.folder};
+  std::string word = source.name.substr(source.name.find_last_of('/') + 1);
+  if (word == package.name) {
+    const auto slash = source.folder.find_last_of('/');
+    if (slash == std::string::npos) return;
+    word = source.folder.substr(slash + 1);
+    package.folder = source.folder.substr(0, slash);
+  } else {
+    word = word.substr(0, word.find('.'));
+  }
+  const auto found = imported.find(key_of(package));
+  auto* around = found == imported.end() ? nullptr : found->second.as<Module>();
+  if (around && !around->attributes.find(word)) around->attributes.set(word, module);
+}
+
 // It has those names that are bound so far.
 Module* module_being_read(Interpreter& in, const std::string& name, const Scope* scope) {
   auto* module = in.make<Module>(name);
@@ -222,7 +239,7 @@ Result<Value> Interpreter::import_source(const std::string& name, Size dots, con
     auto* module = module_being_read(*this, name, (*file)->scope);
     imported_[key] = Value::of(module);
     done = follow(**file, nullptr);
-    module->attributes = (*file)->scope->names;
+    for (const auto& [word, value] : (*file)->scope->names.all()) module->attributes.set(word, value);
     module->more = nullptr;
   } else {
     done = std::unexpected(file.error());
@@ -232,6 +249,7 @@ Result<Value> Interpreter::import_source(const std::string& name, Size dots, con
     imported_.erase(key);
     return std::unexpected(done.error());
   }
+  put_into_package(imported_, *source, imported_[key]);
   return imported_[key];
 }
 
