@@ -168,8 +168,54 @@ class K:
     def argmin(x, axis=-1):
         return tf.argmin(x, axis)
 
-def pair(numbers):
-    return numbers if isinstance(numbers, int) or numbers is None else tuple(numbers)[1:3] if len(numbers) == 4 else numbers
+# "NCHW" in the words of Keras.
+def order(data_format):
+    if data_format in (None, "NHWC", "NWC", "NDHWC"):
+        return "channels_last"
+    if data_format in ("NCHW", "NCW", "NCDHW"):
+        return "channels_first"
+    raise NotImplementedError(f"data_format {data_format!r} is not read")
+
+# What the function makes of images whose channels come last.
+def channels_last(function, x, data_format):
+    if order(data_format) == "channels_last":
+        return function(x)
+    return ops.transpose(function(ops.transpose(x, (0, 2, 3, 1))), (0, 3, 1, 2))
+
+# Those of the axes of space: numbers stand for all of them, for them alone, or for batch and channels as well.
+def space(numbers, data_format, rank=2):
+    if isinstance(numbers, int) or numbers is None:
+        return numbers
+    if len(numbers) == 1:
+        return numbers[0]
+    if len(numbers) != rank + 2:
+        return tuple(numbers)
+    first = order(data_format) == "channels_first"
+    if numbers[0] != 1 or numbers[1 if first else -1] != 1:
+        raise NotImplementedError("windows over the batch or the channels are not read")
+    return tuple(numbers)[2:] if first else tuple(numbers)[1:-1]
+
+def float32(x):
+    if x == 0:
+        return 0.0
+    unit = 2.0 ** (math.floor(math.log2(abs(x))) - 23)
+    return round(x / unit) * unit
+
+# Where the cells of a resized axis lie among its own, in the float32 of TensorFlow 1.
+def places(cells, size, align_corners):
+    if not isinstance(cells, int) or not isinstance(size, int):
+        raise NotImplementedError("a resize of TensorFlow 1 of or to a free size is not read; give it with --shape")
+    scale = float32((cells - 1) / (size - 1) if align_corners and size > 1 else cells / size)
+    return [float32(i * scale) for i in range(size)]
+
+def pooled(kind, rank, x, ksize, strides, padding, data_format):
+    if not isinstance(padding, str):
+        raise NotImplementedError(f"tf.nn.{kind}_pool() with a list of pads is not read")
+    names = {"max": (layers.MaxPooling1D, layers.MaxPooling2D, layers.MaxPooling3D),
+             "avg": (layers.AveragePooling1D, layers.AveragePooling2D, layers.AveragePooling3D)}
+    made = names[kind][rank - 1](space(ksize, data_format, rank), space(strides, data_format, rank), padding.lower(),
+                                 order(data_format))
+    return made(x)
 
 class tf:
     def l2_normalize(x, axis=None, epsilon=1e-12, name=None):
@@ -185,7 +231,11 @@ class tf:
         return ops.mean(x, axis=axes, keepdims=keepdims), K.var(x, axes, keepdims)
 
     def bias_add(value, bias, data_format=None, name=None):
-        return K.bias_add(value, bias, "channels_first" if data_format in ("NCHW", "NCW") else None)
+        if order(data_format) == "channels_first":
+            rank = len(value.shape)
+            last = ops.transpose(value, (0,) + tuple(range(2, rank)) + (1,))
+            return ops.transpose(last + bias, (0, rank - 1) + tuple(range(1, rank - 1)))
+        return value + bias
 
     def truediv(x, y, name=None):
         return x / y
@@ -236,6 +286,62 @@ class tf:
         if method != "nearest" and "float" not in str(images.dtype):
             images = ops.cast(images, "float32")
         return ops.image.resize(images, size, interpolation=method, antialias=antialias)
+
+    class ResizeMethod:
+        BILINEAR, NEAREST_NEIGHBOR, BICUBIC, AREA = "bilinear", "nearest", "bicubic", "area"
+        LANCZOS3, LANCZOS5, GAUSSIAN, MITCHELLCUBIC = "lanczos3", "lanczos5", "gaussian", "mitchellcubic"
+
+    # TensorFlow 1: the first cells lie upon each other, not their outer borders, unless it is told so.
+    def resize_images(images, size, method="bilinear", align_corners=False, preserve_aspect_ratio=False, name=None):
+        if preserve_aspect_ratio or len(images.shape) != 4:
+            raise NotImplementedError("tf.image.resize_images() of a single image or by its aspect ratio is not read")
+        if list(images.shape)[1:3] == list(size):
+            return images
+        if method in ("nearest", 1):
+            return tf.resize_nearest_neighbor(images, size, align_corners)
+        if method not in ("bilinear", 0):
+            raise NotImplementedError(f"tf.image.resize_images() by method {method!r} is not read")
+        return tf.resize_bilinear(images, size, align_corners)
+
+    def resize_nearest_neighbor(images, size, align_corners=False, name=None, half_pixel_centers=False):
+        if half_pixel_centers:
+            raise NotImplementedError("tf.image.resize_nearest_neighbor(half_pixel_centers=True) is not read")
+        for axis in (1, 2):
+            cells = images.shape[axis]
+            at = places(cells, size[axis - 1], align_corners)
+            images = ops.take(images, [min(math.floor(p + 0.5 if align_corners else p), cells - 1) for p in at], axis=axis)
+        return images
+
+    def resize_bilinear(images, size, align_corners=False, name=None, half_pixel_centers=False):
+        if half_pixel_centers:
+            if align_corners:
+                raise NotImplementedError("half_pixel_centers with align_corners is not read")
+            return tf.resize(images, size)
+        images = ops.cast(images, "float32")
+        for axis in (2, 1):
+            cells = images.shape[axis]
+            at = places(cells, size[axis - 1], align_corners)
+            if at == list(range(cells)):
+                continue
+            first = ops.take(images, [min(math.floor(p), cells - 1) for p in at], axis=axis)
+            second = ops.take(images, [min(math.ceil(p), cells - 1) for p in at], axis=axis)
+            parts = [p - math.floor(p) for p in at]
+            parts = [[p] for p in parts] if axis == 2 else [[[p]] for p in parts]
+            images = first + (second - first) * ops.convert_to_tensor(parts, "float32")
+        return images
+
+    def linspace(start, stop, num, name=None, axis=0):
+        if not isinstance(start, float) or not isinstance(stop, float) or not isinstance(num, int):
+            raise NotImplementedError("tf.linspace() of other than known fractions is not read")
+        step = (stop - start) / (num - 1) if num > 1 else 0.0
+        return ops.convert_to_tensor([start + step * i for i in range(num - 1)] + [stop if num > 1 else start], "float32")
+
+    def eye(num_rows, num_columns=None, batch_shape=None, dtype="float32", name=None):
+        if batch_shape is not None:
+            raise NotImplementedError("tf.eye(batch_shape=...) is not read")
+        columns = num_rows if num_columns is None else num_columns
+        return ops.cast(ops.convert_to_tensor([[1.0 if i == k else 0.0 for k in range(columns)] for i in range(num_rows)],
+                                              "float32"), dtype)
 
     # Places and counts are of 64 bits, those of keras.ops of 32.
     def argmax(input, axis=None, output_type="int64", name=None, dimension=None):
@@ -301,45 +407,66 @@ class tf:
     def conv2d(input, filters=None, strides=1, padding="VALID", data_format="NHWC", dilations=None, name=None, filter=None,
                use_cudnn_on_gpu=True):
         filters = filter if filters is None else filters
-        if not isinstance(padding, str) or data_format != "NHWC":
-            raise NotImplementedError("tf.nn.conv2d() with a list of pads or with channels first is not read here")
-        return ops.conv(input, filters, strides=pair(strides), padding=padding.lower(),
-                        data_format="channels_last", dilation_rate=pair(dilations) or 1)
+        if not isinstance(padding, str):
+            raise NotImplementedError("tf.nn.conv2d() with a list of pads is not read here")
+        return ops.conv(input, filters, strides=space(strides, data_format), padding=padding.lower(),
+                        data_format=order(data_format), dilation_rate=space(dilations, data_format) or 1)
+
+    def max_pool(input, ksize, strides, padding, data_format=None, name=None):
+        return pooled("max", len(input.shape) - 2, input, ksize, strides, padding, data_format)
+
+    def avg_pool(input, ksize, strides, padding, data_format=None, name=None):
+        return pooled("avg", len(input.shape) - 2, input, ksize, strides, padding, data_format)
+
+    def max_pool1d(input, ksize, strides, padding, data_format="NWC", name=None):
+        return pooled("max", 1, input, ksize, strides, padding, data_format)
+
+    def avg_pool1d(input, ksize, strides, padding, data_format="NWC", name=None):
+        return pooled("avg", 1, input, ksize, strides, padding, data_format)
 
     def max_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):
-        return layers.MaxPooling2D(pair(ksize), pair(strides), padding.lower())(input)
+        return pooled("max", 2, input, ksize, strides, padding, data_format)
+
+    def avg_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None):
+        return pooled("avg", 3, input, ksize, strides, padding, data_format)
+
+    def max_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None):
+        return pooled("max", 3, input, ksize, strides, padding, data_format)
+
+    def depth_to_space(input, block_size, data_format="NHWC", name=None):
+        return channels_last(lambda x: ops.depth_to_space(x, block_size), input, data_format)
+
+    def space_to_depth(input, block_size, data_format="NHWC", name=None):
+        return channels_last(lambda x: ops.space_to_depth(x, block_size), input, data_format)
 
     def avg_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):
-        return layers.AveragePooling2D(pair(ksize), pair(strides), padding.lower())(input)
+        return pooled("avg", 2, input, ksize, strides, padding, data_format)
 
     def depthwise_conv2d(input, filter, strides, padding, data_format=None, dilations=None, name=None):
-        if not isinstance(padding, str) or data_format == "NCHW":
-            raise NotImplementedError("tf.nn.depthwise_conv2d() with a list of pads or with channels first is not read here")
-        return ops.depthwise_conv(input, filter, strides=pair(strides), padding=padding.lower(),
-                                  data_format="channels_last", dilation_rate=pair(dilations) or 1)
+        if not isinstance(padding, str):
+            raise NotImplementedError("tf.nn.depthwise_conv2d() with a list of pads is not read here")
+        return ops.depthwise_conv(input, filter, strides=space(strides, data_format), padding=padding.lower(),
+                                  data_format=order(data_format), dilation_rate=space(dilations, data_format) or 1)
 
     def separable_conv2d(input, depthwise_filter, pointwise_filter, strides, padding, data_format=None, dilations=None,
                          name=None):
         made = tf.depthwise_conv2d(input, depthwise_filter, strides, padding, data_format, dilations)
-        return tf.conv2d(made, pointwise_filter, 1, "VALID")
+        return tf.conv2d(made, pointwise_filter, 1, "VALID", data_format)
 
     def atrous_conv2d(value, filters, rate, padding, name=None):
         return tf.conv2d(value, filters, 1, padding, dilations=rate)
 
     def conv1d(input, filters, stride=1, padding="VALID", data_format="NWC", dilations=None, name=None,
                use_cudnn_on_gpu=True):
-        if data_format != "NWC":
-            raise NotImplementedError("tf.nn.conv1d() with channels first is not read here")
-        one = lambda n: n if isinstance(n, int) or n is None else n[len(n) // 2]
-        return ops.conv(input, filters, strides=one(stride), padding=padding.lower(), data_format="channels_last",
-                        dilation_rate=one(dilations) or 1)
+        return ops.conv(input, filters, strides=space(stride, data_format, 1), padding=padding.lower(),
+                        data_format=order(data_format), dilation_rate=space(dilations, data_format, 1) or 1)
 
     def conv2d_transpose(input, filters, output_shape, strides, padding="SAME", data_format="NHWC", dilations=None,
                          name=None):
         if data_format != "NHWC" or not isinstance(padding, str):
             raise NotImplementedError("tf.nn.conv2d_transpose() with a list of pads or with channels first is not read here")
-        made = ops.conv_transpose(input, filters, strides=pair(strides), padding=padding.lower(),
-                                  data_format="channels_last", dilation_rate=pair(dilations) or 1)
+        made = ops.conv_transpose(input, filters, strides=space(strides, data_format), padding=padding.lower(),
+                                  data_format="channels_last", dilation_rate=space(dilations, data_format) or 1)
         for wanted, is_made in zip(list(output_shape)[1:3], made.shape[1:3]):
             if isinstance(wanted, int) and is_made is not None and wanted != is_made:
                 raise NotImplementedError(f"tf.nn.conv2d_transpose() with output_shape {wanted} where the usual is {is_made}")
