@@ -307,7 +307,8 @@ class Program {
     });
     auto done = in_.run({place, "arguments" + parenthesis});
     if (!done) {
-      done.error().fault = Fault::Usage;
+      // What the file itself says is no fault of the command line.
+      if (done.error().where.empty() || done.error().where.starts_with(place)) done.error().fault = Fault::Usage;
       return pass(done);
     }
     return given;
@@ -320,6 +321,7 @@ class Program {
   // The value of an expression of the file's names.
   Result<Value> said() {
     auto given = arguments_in(name_ + ":" + expression_, "(" + expression_ + ")");
+    if (!given && given.error().fault != Fault::Usage) return within(expression_, Result<Value>(pass(given)));
     if (!given) return pass(given);
     if (given->placed.size() != 1 || !given->named.empty())
       return fail(Fault::Usage, "'" + expression_ + "' is not one model");

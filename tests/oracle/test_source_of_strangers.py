@@ -87,6 +87,43 @@ class Net(nn.Module):
         return [p * x for p in self.parts]
 """
 
+# By TensorFlow's own words for the order of axes.
+ORDERS = """import numpy as np
+import tensorflow as tf
+
+K = (np.arange(192).reshape(3, 2, 8, 4) / 100).astype("float32")
+D = (np.arange(72).reshape(3, 3, 8, 1) / 100).astype("float32")
+B = np.arange(8).astype("float32")
+
+def net(of="FORMAT"):
+    x = tf.keras.Input((8, 8, 12) if of == "NCHW" else (8, 12, 8))
+    by = lambda h, w: [1, 1, h, w] if of == "NCHW" else [1, h, w, 1]
+    calls = [lambda t: tf.nn.depth_to_space(t, block_size=2, data_format=of), lambda t: tf.nn.space_to_depth(t, 2, of),
+             lambda t: tf.nn.avg_pool(t, by(2, 3), by(2, 1), "SAME", of), lambda t: tf.nn.avg_pool2d(t, 2, 2, "VALID", of),
+             lambda t: tf.nn.max_pool(t, ksize=2, strides=2, padding="VALID", data_format=of),
+             lambda t: tf.nn.max_pool2d(t, [2, 3], [1, 2], "SAME", data_format=of),
+             lambda t: tf.nn.conv2d(t, K, by(2, 1), "SAME", data_format=of),
+             lambda t: tf.nn.depthwise_conv2d(t, D, by(1, 1), "SAME", data_format=of),
+             lambda t: tf.nn.bias_add(t, B, data_format=of)]
+    return tf.keras.Model(x, [tf.keras.layers.Lambda(call)(x) for call in calls])
+"""
+
+RESIZES = """import tensorflow as tf
+
+def net():
+    x = tf.keras.Input((7, 9, 2))
+    of_1, outputs = tf.compat.v1.image, []
+    for size in ((14, 18), (5, 4), (7, 20), (21, 27), (1, 13)):
+        calls = [lambda t, s=size, c=c, f=f: f(t, s, align_corners=c) for c in (False, True)
+                 for f in (of_1.resize_bilinear, of_1.resize_nearest_neighbor)]
+        calls += [lambda t, s=size: of_1.resize_images(t, s), lambda t, s=size: of_1.resize_images(t, s, 1),
+                  lambda t, s=size: of_1.resize(t, s, method=tf.image.ResizeMethod.NEAREST_NEIGHBOR),
+                  lambda t, s=size: of_1.resize_bilinear(t, s, half_pixel_centers=True)]
+        outputs += [tf.keras.layers.Lambda(call)(x) for call in calls]
+    line = tf.keras.layers.Lambda(lambda t: t + tf.reshape(tf.linspace(-1.0, 1.0, 9), (1, 1, 9, 1)))
+    return tf.keras.Model(x, [*outputs, line(x), tf.keras.layers.Lambda(lambda t: tf.matmul(tf.eye(5, 7), t[..., 0]))(x)])
+"""
+
 SHIFTS = """import torch, torch.nn as nn
 
 class Net(nn.Module):
@@ -149,6 +186,55 @@ def test_arrays_of_known_numbers_take_other_shapes_as_in_numpy(tmp_path):
     got = run_natively([file], {"x": x}, tmp_path)
     for mine, theirs in zip(got, net(torch.from_numpy(x)), strict=True):
         np.testing.assert_array_equal(mine, theirs.numpy())
+
+
+@pytest.mark.parametrize("order", ["NHWC", "NCHW"])
+def test_tensorflows_words_for_the_order_of_axes(tmp_path, order):
+    (tmp_path / "net.py").write_text(ORDERS.replace("FORMAT", order))
+    x = np.random.default_rng(1).normal(size=(2, 8, 12, 8)).astype("float32")
+    # A CPU has no channels first: the same images with them last.
+    want = runpy.run_path(str(tmp_path / "net.py"))["net"]("NHWC")(x)
+    turned = x if order == "NHWC" else x.transpose(0, 3, 1, 2)
+    got = run_natively([f"{tmp_path / 'net.py'}:net"], {"x": turned}, tmp_path)
+    assert_close(got, [y.numpy() if order == "NHWC" else y.numpy().transpose(0, 3, 1, 2) for y in want])
+
+
+def test_resizes_of_tensorflow_1_lie_where_it_lays_them(tmp_path):
+    (tmp_path / "net.py").write_text(RESIZES)
+    x = np.random.default_rng(1).normal(size=(2, 7, 9, 2)).astype("float32")
+    want = runpy.run_path(str(tmp_path / "net.py"))["net"]()(x)
+    assert_close(run_natively([f"{tmp_path / 'net.py'}:net"], {"x": x}, tmp_path), [y.numpy() for y in want])
+
+
+OLD_PATHS = {
+    "normalization": "keras.layers.normalization.BatchNormalization()(x)",
+    "pooling": "keras.layers.pooling.MaxPooling2D(2)(x)",
+    "advanced activations": "keras.layers.advanced_activations.LeakyReLU()(x)",
+    "recurrent": "keras.layers.recurrent.LSTM(3)(keras.layers.core.Reshape((12, 6))(x))",
+    "wrappers": "keras.layers.wrappers.TimeDistributed(keras.layers.Dense(2))(x)",
+    "merge": "keras.layers.merge.add([x, x])",
+    "a function": "keras.layers.merge([x, x], mode='sum')",
+    "topology": "keras.engine.topology.Layer()(x)",
+    "convolutional": "keras.layers.convolutional.Conv2D(2, 3, data_format=keras.utils.conv_utils.normalize_data_format(None))(x)",
+    "preprocessing": "keras.layers.experimental.preprocessing.Rescaling(.5)(tf.keras.layers.Layer()(x))",
+    "constraints": "keras.layers.Dense(2, kernel_constraint=max_norm(2.))(x)",
+}
+
+
+@pytest.mark.parametrize("name", sorted(OLD_PATHS))
+def test_old_paths_of_keras_are_followed_by_attributes(tmp_path, name):
+    (tmp_path / "net.py").write_text(
+        "import keras\nimport tensorflow as tf\nfrom tensorflow.python.keras.api._v2.keras.constraints import max_norm\n"
+        f"x = keras.layers.Input((4, 9, 2))\nnet = keras.models.Model(x, {OLD_PATHS[name]})\n")
+    convoy("port", tmp_path / "net.py", "-o", tmp_path / "net.onnx")
+
+
+def test_a_refusal_is_the_same_by_an_expression(tmp_path):
+    (tmp_path / "net.py").write_text("import keras\n\ndef net():\n    return [keras.layers.Unheard()]\n")
+    for target in ("net", "net()[0]", "net().model"):
+        refused = convoy("summary", f"{tmp_path / 'net.py'}:{target}", code=6)
+        assert f"net.py: {target}: net.py:4:26: " in refused.stderr
+    assert "there is no 'missing'" in convoy("summary", f"{tmp_path / 'net.py'}:missing()", code=2).stderr
 
 
 @pytest.mark.parametrize("imports", ["import mypk.models", "import mypk.models as q", "import mypk.models.parts"])

@@ -46,6 +46,10 @@ void SourceLibrary::make_layer_class(Interpreter& in) {
     const auto name = given.take("name");
     const auto* word = name ? name->as<python::Text>() : nullptr;
     state->name = word ? word->text : fresh_name(instance->type->name);
+    if (instance->type == layer_) {  // without a class of its own it hands on what it gets
+      state->class_name = "Activation";
+      state->config["activation"] = "linear";
+    }
     keep(with, *instance, state);
     return Value();
   });

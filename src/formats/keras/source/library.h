@@ -80,6 +80,7 @@ class SourceLibrary : public python::Library {
   // A layer that is written in the words of others (composed.cpp); nothing: there is none of this name.
   Result<std::optional<python::Value>> composed(python::Interpreter& in, const std::string& name);
   Result<std::optional<python::Value>> composed_function(python::Interpreter& in, const std::string& name);
+  Result<python::Value> data_format(python::Interpreter& in, const python::Arguments& given);
   python::Value merge_function(python::Interpreter& in);
   Result<python::Value> follow(python::Interpreter& in, SourceLayer* state, python::Value function,
                                python::Arguments given, const char* mask = nullptr);

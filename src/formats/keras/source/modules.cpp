@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 namespace convoy::keras {
 
@@ -35,19 +36,58 @@ bool is_operation_class(const std::string& name) {
   return is_operation(layer);
 }
 
-constexpr std::array<std::string_view, 10> package_roots{
-    "keras",        "tensorflow.keras",           "tf_keras",  "tensorflow.python.keras",
-    "keras.src",    "tensorflow.compat.v1.keras", "keras.api", "keras.legacy",
-    "keras.engine", "tensorflow.compat.v2.keras"};
+constexpr std::array package_roots = std::to_array<std::string_view>(
+    {"keras", "tensorflow.keras", "tf_keras", "tensorflow.python.keras", "keras.src", "tensorflow.compat.v1.keras",
+     "keras.api", "keras.legacy", "keras.engine", "tensorflow.compat.v2.keras", "keras.api._v1.keras",
+     "keras.api._v2.keras", "tensorflow.python.keras.api._v1.keras", "tensorflow.python.keras.api._v2.keras",
+     "tensorflow._api.v1.keras", "tensorflow._api.v2.keras", "tensorflow.keras.api._v2.keras"});
 
-constexpr std::array<std::string_view, 31> module_parts{
-    "layers",       "models",      "ops",        "activations",     "backend",
-    "optimizers",   "callbacks",   "losses",     "metrics",         "regularizers",
-    "initializers", "constraints", "utils",      "saving",          "keras",
-    "nn",           "math",        "linalg",     "image",           "engine",
-    "src",          "core",        "config",     "mixed_precision", "convolutional",
-    "api_export",   "random",      "file_utils", "operation_utils", "layer",
-    "image_utils"};
+constexpr std::array module_parts = std::to_array<std::string_view>({"layers",
+                                                                     "models",
+                                                                     "ops",
+                                                                     "activations",
+                                                                     "backend",
+                                                                     "optimizers",
+                                                                     "callbacks",
+                                                                     "losses",
+                                                                     "metrics",
+                                                                     "regularizers",
+                                                                     "initializers",
+                                                                     "constraints",
+                                                                     "utils",
+                                                                     "saving",
+                                                                     "keras",
+                                                                     "nn",
+                                                                     "math",
+                                                                     "linalg",
+                                                                     "image",
+                                                                     "engine",
+                                                                     "src",
+                                                                     "core",
+                                                                     "config",
+                                                                     "mixed_precision",
+                                                                     "convolutional",
+                                                                     "api_export",
+                                                                     "random",
+                                                                     "file_utils",
+                                                                     "operation_utils",
+                                                                     "layer",
+                                                                     "image_utils",
+                                                                     "compat",
+                                                                     "v1",
+                                                                     "v2",
+                                                                     "normalization",
+                                                                     "pooling",
+                                                                     "advanced_activations",
+                                                                     "recurrent",
+                                                                     "wrappers",
+                                                                     "noise",
+                                                                     "embeddings",
+                                                                     "local",
+                                                                     "topology",
+                                                                     "conv_utils",
+                                                                     "convolutional_recurrent",
+                                                                     "generic_utils"});
 
 // with backend.name_scope("..."): changes nothing but names inside graphs of TensorFlow.
 class Context : public python::Object {
@@ -80,6 +120,17 @@ Made activation_by_word(Interpreter& in, Arguments& given) {
   return found && *found ? Made(**found) : Made(given.placed[0]);
 }
 
+// keras.layers.merge: a function of Keras 1, and the module of those that came after it.
+class MergeFunction : public python::Native {
+ public:
+  explicit MergeFunction(python::NativeFunction function) : Native("merge", std::move(function)) {}
+  Result<std::optional<Value>> attribute(Interpreter& in, const std::string& word) override {
+    const auto module = in.import("keras.layers.merge");
+    if (!module) return std::unexpected(module.error());
+    return in.find_attribute(*module, word);
+  }
+};
+
 // Takes anything and says nothing: optimizers, callbacks, compile, summary.
 // A class of what trains a model, from which programs derive their own; nothing of it is computed.
 Value type_of_training(Interpreter& in, const std::string& name) {
@@ -96,7 +147,7 @@ Value silent(Interpreter& in, const std::string& name) {
 
 // merge([a, b], mode="concat", concat_axis=1) of Keras 1.
 Value SourceLibrary::merge_function(Interpreter& in) {
-  return in.native("merge", [this](Interpreter& with, Arguments& given) -> Made {
+  return Value::of(in.make<MergeFunction>([this](Interpreter& with, Arguments& given) -> Made {
     const auto taken =
         python::bound(given, "inputs mode concat_axis dot_axes output_shape output_mask arguments name", 1, "merge");
     if (!taken) return std::unexpected(taken.error());
@@ -118,7 +169,7 @@ Value SourceLibrary::merge_function(Interpreter& in) {
     if (class_name == "Dot") made.named.emplace_back("axes", (*taken)[3].value_or(Value::of(std::int64_t{-1})));
     const auto layer = with.call(*layer_class(with, class_name), std::move(made));
     return layer ? with.call(*layer, ValueList{*(*taken)[0]}) : layer;
-  });
+  }));
 }
 
 Result<std::optional<Value>> SourceLibrary::function(Interpreter& in, const std::string& name, bool activation,
@@ -241,6 +292,17 @@ std::optional<Value> SourceLibrary::backend_word(Interpreter& in, const std::str
   return std::nullopt;
 }
 
+// normalize_data_format(value): the word itself, else that of the whole program.
+Made SourceLibrary::data_format(Interpreter& in, const Arguments& given) {
+  const Value said = !given.placed.empty() ? given.placed[0] : given.named.empty() ? Value() : given.named[0].second;
+  if (said.is_none()) return in.text(channels_first_ ? "channels_first" : "channels_last");
+  const auto* text = said.as<python::Text>();
+  std::string word = text ? text->text : "";
+  std::ranges::transform(word, word.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (word == "channels_first" || word == "channels_last") return in.text(word);
+  return fail(Fault::Format, "data_format is neither 'channels_first' nor 'channels_last'");
+}
+
 // What a module says of itself, sets, or has no meaning for numbers.
 std::optional<Value> SourceLibrary::plain_word(Interpreter& in, const ModulePart& part, const std::string& word) {
   constexpr std::array<std::string_view, 8> without_meaning{"utils.file_utils", "optimizers", "callbacks",
@@ -253,6 +315,8 @@ std::optional<Value> SourceLibrary::plain_word(Interpreter& in, const ModulePart
       return Value::of(with.make<python::Outside>("get_file()"));
     });
   if (word == "InputSpec") return silent(in, word);
+  if (word == "normalize_data_format" || word == "standardize_data_format")
+    return in.native(word, [this](Interpreter& with, Arguments& given) { return data_format(with, given); });
   if (word == "shape" && (part.tensorflow || part.is("ops") || part.is("backend")))
     return in.native(word, [](Interpreter& with, Arguments& given) -> Made {
       const Value of =
@@ -291,10 +355,11 @@ Result<std::optional<Value>> SourceLibrary::word_of_module(Interpreter& in, cons
   if (!part.tensorflow && !activation && !of_ops)
     if (auto found = layer_class(in, word)) return found;
   if (part.rest == "layers" && word == "merge") return merge_function(in);
+  const bool is_resize_of_1 = part.name == "tensorflow.compat.v1.image" && word == "resize";
   for (const auto& [is_there, prefix] :
        {std::pair{part.is("layers"), ""}, std::pair{part.tensorflow, "tf."}, std::pair{part.is("backend"), "K."}})
     if (is_there)
-      if (auto found = composed(in, prefix + word); !found || *found) return found;
+      if (auto found = composed(in, prefix + (is_resize_of_1 ? "resize_images" : word)); !found || *found) return found;
   if (of_ops)
     if (auto found = composed_operation(in, word); !found || *found) return found;
   // What is set for the whole program is known, or ends it: what is read over would change every layer behind it.
@@ -307,7 +372,10 @@ Result<std::optional<Value>> SourceLibrary::word_of_module(Interpreter& in, cons
     auto found = function(in, word, activation || part.tensorflow || (of_ops && word == "concatenate"), of_ops);
     if (!found || *found) return found;
   }
-  if (std::ranges::find(module_parts, word) != module_parts.end()) return imported(part.name + "." + word);
+  // Layers of data alone: keras.preprocessing has no networks.
+  const bool is_of_layers = part.is("layers") && (word == "experimental" || word == "preprocessing");
+  if (is_of_layers || std::ranges::find(module_parts, word) != module_parts.end())
+    return imported(part.name + "." + word);
   return std::nullopt;
 }
 
