@@ -188,6 +188,21 @@ def test_arrays_of_known_numbers_take_other_shapes_as_in_numpy(tmp_path):
         np.testing.assert_array_equal(mine, theirs.numpy())
 
 
+def test_parts_are_written_at_places_and_lists_together(tmp_path):
+    import torch
+
+    net, file = made_by("import torch, torch.nn as nn\n\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+                        "        self.q = nn.Parameter(torch.randn(3, 2) / 100)\n\n    def forward(self, x):\n"
+                        "        at, o, p = torch.argmax(self.q, 0), torch.zeros(3, 2), torch.zeros(4, 3, 5)\n"
+                        "        for j in range(2):\n            o[at[j], j] = 1\n        p[[0, 2], -1] = 2.\n"
+                        "        p[1, [0, 1], :] = torch.arange(5.)\n        p[-3, at, torch.tensor([0, 4])] = x[0, :2]\n"
+                        "        return x @ o, p\n", tmp_path)
+    torch.save(net.state_dict(), tmp_path / "w.pt")
+    x = np.random.default_rng(1).normal(size=(4, 3)).astype("float32")
+    got = run_natively([file], {"x": x}, tmp_path, "--weights", tmp_path / "w.pt")
+    assert_close(got, [y.numpy() for y in net(torch.from_numpy(x))])
+
+
 @pytest.mark.parametrize("order", ["NHWC", "NCHW"])
 def test_tensorflows_words_for_the_order_of_axes(tmp_path, order):
     (tmp_path / "net.py").write_text(ORDERS.replace("FORMAT", order))

@@ -306,13 +306,19 @@ Result<ValueId> put_by_lists(Tracer& tracer, Interpreter& in, ValueId x, const V
       continue;
     }
     Made list = part;
-    if (part.as<Sequence>()) list = call_function_named(tracer, in, "tensor", Arguments{{part}, {}});
+    if (part.as<Sequence>() || part.is_whole()) list = call_function_named(tracer, in, "tensor", Arguments{{part}, {}});
     if (!list) return pass(list);
     auto* places = list->as<SourceTensor>();
     if (!places)
       return fail(Fault::Unsupported, "writes at an index that is a " + python::type_name(part) + " beside a list");
-    const auto value = tracer.value_of(*places);
+    auto value = tracer.value_of(*places);
     if (!value) return std::unexpected(value.error());
+    const TensorType& type = tracer.graph[*value].type;
+    if (type.rank() == 0 && type.dtype != DType::Bool) {  // one place goes along with those of every list
+      const Made one = call_function_named(tracer, in, "unsqueeze", Arguments{{*list, Value::of(std::int64_t{0})}, {}});
+      if (!one) return std::unexpected(one.error());
+      value = one->as<SourceTensor>()->value;
+    }
     tensors["indices." + std::to_string(axis++)] = *value;
   }
   const Made values = in_type(tracer, in, given, tracer.graph[x].type.dtype);
