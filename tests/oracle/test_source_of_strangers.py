@@ -350,3 +350,42 @@ def test_initialisers_by_tensorflows_name(tmp_path):
     x = np.random.default_rng(1).normal(size=(2, 7, 5, 2)).astype("float32")
     got = run_natively([tmp_path / "net.py"], {"x": x}, tmp_path, "--seed", "3")
     assert got[0].shape == (2, 5, 3, 3)
+
+
+def test_running_numbers_that_are_rounding_alone_are_refused(tmp_path):
+    """Constant images leave nothing behind a normalisation but what rounding made of them, which the next one magnifies."""
+    import torch
+
+    text = """import torch
+from torch import nn
+
+class Block(nn.Module):
+    def __init__(self, channels):
+        super().__init__()
+        self.first, self.norm = nn.Conv2d(channels, channels, 1), nn.BatchNorm2d(channels)
+        self.second, self.last = nn.Conv2d(channels, channels, 1), nn.BatchNorm2d(channels)
+
+    def forward(self, x):
+        return torch.relu(x + self.last(self.second(torch.relu(self.norm(self.first(x))))))
+
+class Net(nn.Module):
+    def __init__(self, dummy):
+        super().__init__()
+        self.stem, self.body = nn.Conv2d(3, 4, 3), nn.Sequential(*[Block(4) for _ in range(8)])
+        with torch.no_grad():
+            size = self.body(self.stem(dummy((1, 3, 9, 8)))).view(-1).shape[0]
+        self.head = nn.Linear(size, 2)
+
+    def forward(self, x):
+        return self.head(self.body(self.stem(x)).flatten(1))
+"""
+    (tmp_path / "net.py").write_text(text)
+    x = np.random.default_rng(3).normal(size=(2, 3, 9, 8)).astype("float32")
+    np.save(tmp_path / "x.npy", x)
+    run = ["--shape", "2,3,9,8", "--seed", "1", "--input", tmp_path / "x.npy", "-o", tmp_path / "y.npy"]
+    done = convoy("run", f"{tmp_path}/net.py:Net(torch.zeros)", *run, code=6)
+    assert "rounding alone" in done.stderr
+    convoy("run", f"{tmp_path}/net.py:Net(torch.rand)", *run)
+    torch.manual_seed(1)
+    net = runpy.run_path(str(tmp_path / "net.py"))["Net"](torch.rand).eval()
+    np.testing.assert_allclose(np.load(tmp_path / "y.npy"), net(torch.from_numpy(x)).detach(), rtol=1e-4, atol=1e-5)

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 
 namespace convoy::torch {
 
@@ -36,7 +37,21 @@ Status Tracer::refill(const SourceTensor& weight, const Filling& filling, const 
   return {};
 }
 
-// The numbers of what is computed from weights and random tensors; `known` gains those on the way.
+namespace {
+
+// Each number as far off as float32 might round it, to either side.
+Tensor shaken(const Tensor& made, std::uint64_t seed) {
+  if (!is_floating(made.dtype())) return made;
+  std::mt19937_64 random(seed);
+  auto numbers = made.doubles();
+  for (double& x : numbers) x *= 1 + ((random() & 1) != 0 ? 0x1p-23 : -0x1p-23);
+  return Tensor::of(made.shape(), std::move(numbers));
+}
+
+}  // namespace
+
+// The numbers of what is computed from weights and random tensors; `known` gains those on the way. `precision`: in float64 they are
+// shaken by what float32 rounds.
 Result<Tensor> Tracer::computed(ValueId value, std::map<std::int32_t, Tensor>& known, Precision precision) {
   const auto numbers_of = [&](ValueId id) -> const Tensor* {
     if (const auto found = known.find(id.index); found != known.end()) return &found->second;
@@ -60,7 +75,8 @@ Result<Tensor> Tracer::computed(ValueId value, std::map<std::int32_t, Tensor>& k
     auto made = run_node_of(graph, node, inputs, precision, 1);
     if (!made) return pass(made);
     for (std::size_t i = 0; i < node.outputs.size() && i < made->size(); ++i)
-      known.insert_or_assign(node.outputs[i].index, std::move((*made)[i]));
+      known.insert_or_assign(node.outputs[i].index,
+                             precision == Precision::Double ? shaken((*made)[i], slot) : std::move((*made)[i]));
   }
   return *numbers_of(value);
 }
@@ -92,12 +108,12 @@ std::string give_weights(const std::string& name, const std::string& why) {
 }  // namespace
 
 // Running numbers that a call in training changes. Fails: where they are rounding alone, as those behind a normalised constant.
-Status Tracer::move_on(const Draw& draw, std::map<std::int32_t, Tensor>& known, std::map<std::int32_t, Tensor>& exact) {
+Status Tracer::move_on(const Draw& draw, std::map<std::int32_t, Tensor>& known, std::map<std::int32_t, Tensor>& moved) {
   const std::string& name = graph[draw.value].name;
   auto numbers = computed(draw.from, known, Precision::Single);
   if (!numbers && numbers.error().fault != Fault::Unsupported) return pass(numbers);
   if (!numbers) return fail(Fault::Unsupported, give_weights(name, "are changed by a call behind a dropout"));
-  const auto reference = computed(draw.from, exact, Precision::Double);
+  const auto reference = computed(draw.from, moved, Precision::Double);
   if (!reference) return std::unexpected(reference.error());
   const auto single = numbers->doubles(), whole = reference->doubles();
   for (std::size_t i = 0; i < single.size(); ++i) {
@@ -146,7 +162,7 @@ Status Tracer::draw_weights(const std::set<std::int32_t>& named) {
   }
   Draws source(options_.seed.value_or(0));
   std::map<std::int32_t, Tensor> drawn;  // tensors that are no weights
-  std::map<std::int32_t, Tensor> known, exact;  // those, and what is computed with weights
+  std::map<std::int32_t, Tensor> known, moved;  // those, and what is computed with weights: as it is, and shaken
   bool is_lost = false;
   for (const Draw& draw : draws) {
     const bool is_kept = named.contains(draw.value.index);
@@ -159,10 +175,10 @@ Status Tracer::draw_weights(const std::set<std::int32_t>& named) {
       is_lost = is_lost || !draw.value;
     } else if (draw.what == Draw::What::Train) {
       if (!is_kept) continue;
-      if (auto done = move_on(draw, known, exact); !done) return done;
+      if (auto done = move_on(draw, known, moved); !done) return done;
     } else {
       if (auto done = draw_one(draw, source, drawn, keeps, is_lost, is_kept); !done) return done;
-      known = exact = drawn;
+      known = moved = drawn;
     }
   }
   return {};

@@ -145,7 +145,7 @@ class Tracer {
   Status draw_weights(const std::set<std::int32_t>& named);
   Status draw_one(const Draw& draw, Draws& source, std::map<std::int32_t, Tensor>& drawn, bool keeps, bool is_lost,
                   bool is_kept);
-  Status move_on(const Draw& draw, std::map<std::int32_t, Tensor>& known, std::map<std::int32_t, Tensor>& exact);
+  Status move_on(const Draw& draw, std::map<std::int32_t, Tensor>& known, std::map<std::int32_t, Tensor>& moved);
   Result<Tensor> computed(ValueId value, std::map<std::int32_t, Tensor>& known, Precision precision);
   const LoadOptions& options_;
   int storages_ = 0, splits_ = 0;
