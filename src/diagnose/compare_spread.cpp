@@ -17,7 +17,7 @@ namespace {
 constexpr double quiet = 0x1p-20, loud = 0x1p6;
 constexpr int octaves = 32;  // of a ramp
 
-enum class Spread : std::uint8_t {
+enum class EnvelopeKind : std::uint8_t {
   Half,  // quiet in front, loud behind
   Silent,  // zero in front
   Ramp,
@@ -25,7 +25,7 @@ enum class Spread : std::uint8_t {
   Alone  // all are zero but one; of whole numbers the first of each row
 };
 struct Envelope {
-  Spread kind = Spread::Half;
+  EnvelopeKind kind = EnvelopeKind::Half;
   std::size_t axis = 0;  // from the last
 };
 
@@ -34,28 +34,28 @@ struct Place {
   Size number = 0, count = 1;  // of all
 };
 
-double factor_of(Spread kind, const Place& place) {
+double factor_of(EnvelopeKind kind, const Place& place) {
   const bool is_front = place.at < place.length / 2, is_chosen = place.number == place.count / 2;
   switch (kind) {
-    case Spread::Half: return is_front ? quiet : loud;
-    case Spread::Silent: return is_front ? 0 : 1;
-    case Spread::Ramp:
+    case EnvelopeKind::Half: return is_front ? quiet : loud;
+    case EnvelopeKind::Silent: return is_front ? 0 : 1;
+    case EnvelopeKind::Ramp:
       return std::exp2(8 - octaves * static_cast<double>(place.at) /
                                static_cast<double>(std::max<Size>(place.length - 1, 1)));
-    case Spread::Spike: return is_chosen ? loud : quiet;
-    case Spread::Alone: return is_chosen ? 1 : 0;
+    case EnvelopeKind::Spike: return is_chosen ? loud : quiet;
+    case EnvelopeKind::Alone: return is_chosen ? 1 : 0;
   }
   return 1;
 }
 
 // Rows of tables, places and truths are left as they are, or 0.
-bool is_kept(Spread kind, const Place& place) {
+bool is_kept(EnvelopeKind kind, const Place& place) {
   switch (kind) {
-    case Spread::Half:
-    case Spread::Silent: return place.at >= place.length / 2;
-    case Spread::Ramp: return true;
-    case Spread::Spike: return place.number == place.count / 2;
-    case Spread::Alone: return place.at == 0;
+    case EnvelopeKind::Half:
+    case EnvelopeKind::Silent: return place.at >= place.length / 2;
+    case EnvelopeKind::Ramp: return true;
+    case EnvelopeKind::Spike: return place.number == place.count / 2;
+    case EnvelopeKind::Alone: return place.at == 0;
   }
   return true;
 }
@@ -65,7 +65,7 @@ Tensor spread_by(const Tensor& own, const Envelope& envelope, bool counts) {
   if (own.count() == 0 || (!counts && own.dtype() != DType::F32)) return own;
   Place place{.count = own.count()};
   Size inner = 1;
-  const std::size_t from_last = counts && envelope.kind == Spread::Alone ? 0 : envelope.axis;
+  const std::size_t from_last = counts && envelope.kind == EnvelopeKind::Alone ? 0 : envelope.axis;
   if (from_last < shape.size()) {
     const std::size_t axis = shape.size() - 1 - from_last;
     place.length = shape[axis];
@@ -76,7 +76,7 @@ Tensor spread_by(const Tensor& own, const Envelope& envelope, bool counts) {
     place.at = place.number / inner % place.length;
     if (!counts) x *= factor_of(envelope.kind, place);
     else if (!is_kept(envelope.kind, place)) x = 0;
-    else if (envelope.kind == Spread::Alone || envelope.kind == Spread::Spike) x = std::max(x, 1.0);
+    else if (envelope.kind == EnvelopeKind::Alone || envelope.kind == EnvelopeKind::Spike) x = std::max(x, 1.0);
     ++place.number;
   }
   if (!is_floating(own.dtype()))
@@ -86,14 +86,15 @@ Tensor spread_by(const Tensor& own, const Envelope& envelope, bool counts) {
 
 // Along every axis but those of one cell; up to three from the last.
 std::vector<Envelope> envelopes_for(const std::vector<const Tensor*>& tensors) {
-  std::vector<Envelope> all{{Spread::Spike}, {Spread::Alone}};
+  std::vector<Envelope> all{{EnvelopeKind::Spike}, {EnvelopeKind::Alone}};
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const bool has_cells = std::ranges::any_of(tensors, [&](const Tensor* one) {
       const Sizes& shape = one->shape();
       return axis < shape.size() && shape[shape.size() - 1 - axis] > 1;
     });
     if (!has_cells) continue;
-    for (const Spread kind : {Spread::Half, Spread::Silent, Spread::Ramp}) all.push_back({kind, axis});
+    for (const EnvelopeKind kind : {EnvelopeKind::Half, EnvelopeKind::Silent, EnvelopeKind::Ramp})
+      all.push_back({kind, axis});
   }
   return all;
 }
