@@ -142,6 +142,16 @@ Status write_out_product(const Graph& graph, NodeId id, Patch& patch) {
   return patch.become(id, y);
 }
 
+// Whether a limit holds the numbers within those of the type.
+bool is_clipped(const Graph& graph, ValueId value, DType dtype) {
+  const NodeId maker = graph[value].producer;
+  const auto* clip = maker ? std::get_if<Clip>(&graph[maker].op) : nullptr;
+  if (!clip || !clip->least || !clip->most) return false;
+  const bool has_sign = dtype == DType::I8 || dtype == DType::I16;
+  const double count = bytes_of(dtype) == 1 ? 256 : 65536, least = has_sign ? -count / 2 : 0;
+  return *clip->least > least - 1 && *clip->most < least + count;
+}
+
 // PyTorch takes the lowest bits of what a narrow type does not hold (300.0 as uint8 is 44); others stop at the last number, or
 // do the one or the other by where a number lies in a vector. From 32 bits all of them take the lowest.
 Status narrow_by_steps(const Graph& graph, NodeId id, Patch& patch) {
@@ -149,7 +159,8 @@ Status narrow_by_steps(const Graph& graph, NodeId id, Patch& patch) {
   const auto* cast = std::get_if<Cast>(&node.op);
   const bool is_narrow =
       cast && (cast->to == DType::U8 || cast->to == DType::I8 || cast->to == DType::U16 || cast->to == DType::I16);
-  if (!is_narrow || !is_floating(graph[node.inputs[0]].type.dtype)) return {};
+  if (!is_narrow || !is_floating(graph[node.inputs[0]].type.dtype) || is_clipped(graph, node.inputs[0], cast->to))
+    return {};
   auto whole = patch.one(node, Cast{DType::I32}, {node.inputs[0]});
   if (!whole) return pass(whole);
   patch.remark(node, "a cast to 32 bits in front, whose lowest bits are taken");

@@ -241,14 +241,3 @@ def test_bits_of_whole_numbers_that_rounding_moves(tmp_path):
     for target in ("py", "keras"):
         convoy("port", tmp_path / "net.pt", "-o", tmp_path / f"port.{target}")
         convoy("diff", tmp_path / "net.pt", tmp_path / f"port.{target}")
-
-
-def test_the_first_of_a_free_batch_is_one(tmp_path):
-    """A written module takes the first example of a batch whose size is free, and is read again."""
-    (tmp_path / "net.py").write_text("""from torch import nn
-class Net(nn.Module):
-    def forward(self, x):
-        return x[:1].squeeze(0) + x[-1:].squeeze(0)
-""")
-    convoy("port", f"{tmp_path}/net.py:Net", "--shape", "?,3,5", "-o", tmp_path / "port.onnx")
-    convoy("diff", f"{tmp_path}/net.py:Net", tmp_path / "port.onnx")
