@@ -78,8 +78,10 @@ Result<std::vector<Tensor>> run_unluckily(const Graph& graph, const std::vector<
     for (std::size_t i = 0; i < outputs->size(); ++i) held[at(node.outputs[i])] = std::move((*outputs)[i]);
     for (const ValueId v : node.inputs) {
       if (!v || --uses[at(v)] > 0) continue;
-      if (graph[v].constant) graph[v].constant->let_go();
-      if (graph[v].constant) continue;
+      if (graph[v].constant) {
+        graph[v].constant->let_go();
+        continue;
+      }
       budget.give(graph[v].producer ? bytes_of(graph[v].type, 8) : 0);
       held[at(v)].reset();
     }

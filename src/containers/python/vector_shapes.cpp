@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 
 namespace convoy::python {
 namespace {
@@ -69,10 +68,6 @@ Made nested_of(Interpreter& in, const Cells& cells) {
   return level.front();
 }
 
-Size product_of(const Sizes& shape) {
-  return std::accumulate(shape.begin(), shape.end(), Size{1}, std::multiplies<>());
-}
-
 // Cells of another shape, each of them one of the cells that there are.
 Result<Cells> chosen(Interpreter& in, const Cells& from, Sizes shape, const std::function<Size(const Sizes&)>& which) {
   Size count = 1;
@@ -133,10 +128,11 @@ Result<Cells> reshaped(Interpreter&, Cells cells, const ValueList& given) {
   const auto open = std::ranges::find(*shape, Size{-1});
   const auto count = static_cast<Size>(cells.numbers.size());
   if (open != shape->end()) {
-    const Size known = -product_of(*shape);
+    *open = 1;
+    const Size known = checked_count(*shape).value_or(0);
     if (known > 0 && count % known == 0) *open = count / known;
   }
-  if (std::ranges::any_of(*shape, [](Size n) { return n < 1 || n > 1'000'000; }) || product_of(*shape) != count)
+  if (std::ranges::any_of(*shape, [](Size n) { return n < 1; }) || checked_count(*shape) != count)
     return fail(Fault::Format, "an array of " + std::to_string(count) + " numbers in a shape that does not hold them");
   cells.shape = std::move(*shape);
   return cells;
@@ -310,7 +306,7 @@ Made joined(Interpreter& in, const std::string& name, const Arguments& given) {
   made.shape = all->front().shape;
   made.shape[*axis] = 0;
   for (const Cells& one : *all) made.shape[*axis] += one.shape[*axis];
-  const Size outer = product_of(Sizes(made.shape.begin(), made.shape.begin() + behind));
+  const Size outer = *checked_count(Sizes(made.shape.begin(), made.shape.begin() + behind));
   for (Size i = 0; i < outer; ++i)
     for (const Cells& one : *all) {
       const auto part = static_cast<std::ptrdiff_t>(static_cast<Size>(one.numbers.size()) / outer);

@@ -252,6 +252,11 @@ TEST(PythonInterpreter, RaisesAndCountsAsNumPyDoes) {
             "([1, 2, 3], [1, 1, 2], 1)");
   EXPECT_NE(answer("import numpy as np\nx = np.power(2, [1, -1])").find("negative whole"), std::string::npos);
   EXPECT_NE(answer("import math\nx = math.pow([1], 2)").find("no number"), std::string::npos);
+  EXPECT_EQ(answer("import numpy as np\nx = np.arange(6).reshape(2, -1).tolist()"), "[[0, 1, 2], [3, 4, 5]]");
+  for (const char* shape : {"2**40, 2**40, -1", "2**32, 2**32", "-1, -1", "0, -1", "4, -1"})
+    EXPECT_NE(answer("import numpy as np\nx = np.arange(6).reshape(" + std::string(shape) + ")").find("does not hold"),
+              std::string::npos)
+        << shape;
 }
 
 TEST(PythonInterpreter, RefusesWithThePlaceAndTheLine) {
