@@ -37,10 +37,10 @@ std::optional<TriedValues> tried_values(const std::function<std::optional<Size>(
   return found;
 }
 
-// Whether f grows by as much with every `period` further cells.
-bool comes_round(const TriedValues& f, Size period) {
-  const Size growth = f.at(f.first + period) - f.at(f.first);
-  for (Size n = f.first; n + period <= f.last; ++n)
+// Whether f grows by as much with every `period` further cells, from n on.
+bool comes_round(const TriedValues& f, Size n, Size period) {
+  const Size growth = f.at(n + period) - f.at(n);
+  for (; n + period <= f.last; ++n)
     if (f.at(n + period) - f.at(n) != growth) return false;
   return true;
 }
@@ -48,8 +48,26 @@ bool comes_round(const TriedValues& f, Size period) {
 Size value_at(const Stepwise& length, Size n) {
   const auto period = static_cast<Size>(length.steps.size());
   const Size round = std::accumulate(length.steps.begin(), length.steps.end(), Size{0});
-  return length.first + n / period * round +
-         std::accumulate(length.steps.begin(), length.steps.begin() + n % period, Size{0});
+  return std::max<Size>(0, length.first + n / period * round +
+                               std::accumulate(length.steps.begin(), length.steps.begin() + n % period, Size{0}));
+}
+
+// The steps of f from n on, as they come round; nothing: they do not, or f falls.
+std::optional<Stepwise> steps_from(const TriedValues& values, Size n) {
+  Size period = 1;
+  while (period <= longest_period && !comes_round(values, n, period)) ++period;
+  if (period > longest_period) return std::nullopt;
+  Stepwise found;
+  found.steps.resize(static_cast<std::size_t>(period));
+  for (Size i = n; i < n + period; ++i) {
+    const Size step = values.at(i + 1) - values.at(i);
+    if (step < 0 || values.at(i) < 0) return std::nullopt;
+    found.steps[static_cast<std::size_t>(i % period)] = step;
+  }
+  const Size round = std::accumulate(found.steps.begin(), found.steps.end(), Size{0});
+  found.first = values.at(n) - n / period * round -
+                std::accumulate(found.steps.begin(), found.steps.begin() + n % period, Size{0});
+  return found;
 }
 
 }  // namespace
@@ -60,25 +78,21 @@ std::optional<Stepwise> stepwise(const std::function<std::optional<Size>(Size)>&
   const Size farthest = std::max<Size>(4096, 4 * least);
   const auto values = tried_values(f, least);
   if (!values) return std::nullopt;
-  Size period = 1;
-  while (period <= longest_period && !comes_round(*values, period)) ++period;
-  if (period > longest_period) return std::nullopt;
-  Stepwise found;
-  found.steps.resize(static_cast<std::size_t>(period));
-  for (Size n = values->first; n < values->first + period; ++n) {
-    const Size step = values->at(n + 1) - values->at(n);
-    if (step < 0 || values->at(n) < 0) return std::nullopt;
-    found.steps[static_cast<std::size_t>(n % period)] = step;
-  }
-  found.first = values->at(values->first) - value_at(found, values->first);
+  auto found = steps_from(*values, values->last - 2 * longest_period);
+  if (!found) return std::nullopt;
+  found->from = values->last;
+  while (found->from > values->first && values->at(found->from - 1) == value_at(*found, found->from - 1)) --found->from;
+  if (std::any_of(values->of.begin() + values->first, values->of.end(), [](const auto& n) { return *n < 0; }))
+    return std::nullopt;
+  if (found->from == values->first) found->from = 1;
   // Products of fractions come round until they are rounded to the other side of a whole number.
   const auto differs = [&](Size n) {
     const auto value = f(n);
-    return value && *value != value_at(found, n);
+    return value && *value != value_at(*found, n);
   };
   bool holds = !differs(farthest) && !differs(2 * farthest + 1);
   for (Size n = values->last + 1; holds && n < farthest; n += apart) holds = !differs(n);
-  return holds ? std::optional(found) : std::nullopt;
+  return holds ? found : std::nullopt;
 }
 
 std::optional<std::vector<RegroupedAxes>> axis_groups(const Sizes& from, const Sizes& to) {
@@ -139,6 +153,7 @@ ValueId whole_number(FunctionCall& call, std::int64_t n) {
 std::optional<Growth> growth_along(FunctionCall& call, ValueId x, Size axis,
                                    const std::function<std::optional<Size>(Size)>& f) {
   auto steps = stepwise(f);
+  if (steps && steps->from > 1) steps.reset();
   if (!steps) call.refuse(Fault::Unsupported, "cuts up an axis whose size is free; give the input a size");
   return steps ? std::optional(Growth{x, axis, *std::move(steps)}) : std::nullopt;
 }

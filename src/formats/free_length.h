@@ -8,14 +8,16 @@
 
 namespace convoy {
 
-// What grows by steps that come round again: f(0) = first, f(n + 1) = f(n) + steps[n % steps.size()], each of which is 0 or more.
+// What grows by steps that come round again: f(0) = first, f(n + 1) = f(n) + steps[n % steps.size()], each of which is 0 or more;
+// 0 where that is negative.
 struct Stepwise {
   Size first = 0;
   std::vector<Size> steps;
+  Size from = 1;  // it holds from this size on; below, where it is more than 1, f has other values
 };
 
-// The steps in which f grows, tried at many sizes; a size at which f has no value is one that the program does not take. Nothing:
-// it does not grow so, or is negative somewhere. `apart`: how far the sizes beyond the first 200 lie from each other, up to 4096.
+// The steps in which f grows, tried at many sizes; a size at which f has no value is one that does not matter. Nothing: it does not
+// grow so, or is negative somewhere. `apart`: how far the sizes beyond the first 200 lie from each other, up to 4096.
 // `least`: the program does not take smaller sizes.
 std::optional<Stepwise> stepwise(const std::function<std::optional<Size>(Size n)>& f, Size apart = 1, Size least = 1);
 

@@ -325,6 +325,32 @@ class Pyramid(nn.Module):
         return torch.cat([x, *back], 1), F.adaptive_max_pool2d(x, (4, 3)), F.adaptive_avg_pool1d(x.flatten(2), 5)
 
 
+class CutByNumbers(nn.Module):
+    """As many cells are left out at every size, which several layers say in words of their own."""
+
+    def __init__(self):
+        super().__init__()
+        self.wide, self.narrow = nn.Conv2d(3, 5, 3, padding=1), nn.Conv2d(3, 5, (5, 7))
+        self.last, self.out = nn.Conv2d(5, 4, (3, 2)), 2
+
+    def forward(self, x):
+        a, b = self.wide(x), self.narrow(x)
+        down, right = (a.size(2) - b.size(2)) // 2, (a.size(3) - b.size(3)) // 2
+        cropped = a[:, :, down:down + b.size(2), right:right + b.size(3)]
+        inner = a[:, :, self.out:x.shape[2] - self.out, 1:a.size(3) - 3]
+        return self.last(cropped + b), self.last(inner), x[:, :, 2:x.shape[2] - 2].sum(2), a[:, :, x.shape[2] - 3:]
+
+
+class Chomped(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.last = nn.Conv1d(3, 6, 3, padding=4, dilation=2), nn.Conv1d(3, 2, 1)
+
+    def forward(self, x):
+        first, second = self.conv(x)[:, :, :x.size(2)].chunk(2, 1)
+        return self.last(first.tanh() * second.sigmoid())
+
+
 # The shapes of the inputs; "?" is free, and whole numbers are said.
 CASES = {
     "InitialStates": ["?,7,5"], "MadeElsewhere": ["?,?,5"], "OfAnothersType": ["?,3,4"], "Written": ["?,3"], "Tokens": ["?,?:int64"],
@@ -334,10 +360,11 @@ CASES = {
     "ByCounts": ["?,?,3"], "Deviations": ["?,4,?"], "Grids": ["1,2,?,?"], "Repeated": ["?,?,3"],
     "PadToMultiple": ["?,3,?,?"], "SkipPads": ["?,3,?,?"], "Windows": ["?,3,?,8"], "Resized": ["?,3,?,?"], "Numbers": ["?,?,4"],
     "Halves": ["?,?,4"], "MadeOfLengths": ["?,?,4"], "Coordinates": ["?,3,?,?"], "Pyramid": ["?,3,?,?"],
-    "LeftOver": ["?,3,?,7"], "Deep": ["?,3,?,?"],
+    "LeftOver": ["?,3,?,7"], "Deep": ["?,3,?,?"], "CutByNumbers": ["?,3,?,?"], "Chomped": ["?,3,?"],
 }  # fmt: skip
 # (batch, length) where others than the usual ones are asked.
 SIZES = {"Windows": [(1, 8), (2, 4), (3, 12)], "PadToMultiple": [(1, 7), (2, 8), (3, 17)], "SkipPads": [(1, 9), (2, 10), (3, 13)],
          "Coordinates": [(2, 5), (1, 8)], "Pyramid": [(1, 4), (2, 9), (3, 13)], "Halves": [(1, 4), (2, 5), (3, 9)],
          "MadeOfLengths": [(1, 4), (2, 5), (3, 9)], "Resized": [(1, 4), (2, 5), (3, 9)],
-         "LeftOver": [(1, 4), (2, 5), (3, 9)], "Deep": [(1, 16), (2, 33), (3, 46)]}  # fmt: skip
+         "LeftOver": [(1, 4), (2, 5), (3, 9)], "Deep": [(1, 16), (2, 33), (3, 46)],
+         "CutByNumbers": [(1, 7), (2, 9), (3, 14)]}  # fmt: skip

@@ -84,3 +84,18 @@ def test_exported_sizes_that_are_free(name, tmp_path):
         for got in (run_natively([tmp_path / "net.pt2"], dict(zip(names, arrays)), tmp_path), session.run(None, dict(zip(names, arrays)))):
             for one, right in zip(got, want, strict=True):
                 np.testing.assert_allclose(one, right, rtol=1e-5, atol=2e-5)
+
+
+def test_a_cut_that_comes_around_is_told(tmp_path):
+    """x[:, :-1] of two cells is not empty, which no cut by one number says."""
+    (tmp_path / "net.py").write_text(
+        "from torch import nn\n\n\nclass Net(nn.Module):\n    def forward(self, x):\n"
+        "        return x[:, :x.shape[1] - 3]\n"
+    )
+    net = f"{tmp_path / 'net.py'}:Net"
+    done = convoy("port", net, "--shape", "?,?", "-o", tmp_path / "m.onnx")
+    assert "takes sizes where x.shape[1] >= 3" in done.stdout
+    x = torch.arange(10.0).reshape(2, 5)
+    np.testing.assert_array_equal(plain_session(tmp_path / "m.onnx").run(None, {"x": x.numpy()})[0], x[:, :2])
+    np.save(tmp_path / "x.npy", x.numpy()[:, :2])
+    convoy("run", net, "--shape", "?,?", "--input", f"x={tmp_path / 'x.npy'}", "-o", tmp_path / "y.npz", code=2)

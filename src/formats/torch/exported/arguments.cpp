@@ -510,7 +510,7 @@ std::optional<Growth> Symbols::growth(
           return value(known);
         },
         1, least == least_.end() ? 1 : std::max<Size>(least->second, 1));
-    if (steps) return Growth{owner.value, owner.axis, *steps};
+    if (steps && steps->from == 1) return Growth{owner.value, owner.axis, *steps};
   }
   return std::nullopt;
 }

@@ -103,10 +103,16 @@ std::optional<Growth> growth_by_input(Tracer& tracer, Interpreter& in, const Fre
   return std::nullopt;
 }
 
-std::optional<Growth> growth_of(Tracer& tracer, Interpreter& in, const FreeSize& free) {
+// `from` may be any size.
+std::optional<Growth> growth_at_last(Tracer& tracer, Interpreter& in, const FreeSize& free) {
   if (free.axis < 0) return growth_by_input(tracer, in, free);
   const auto steps = stepwise([&](Size n) { return whole_in(free.number(in, n)); });
   return steps ? std::optional(Growth{free.tensor, free.axis, *steps}) : std::nullopt;
+}
+
+std::optional<Growth> growth_of(Tracer& tracer, Interpreter& in, const FreeSize& free) {
+  auto growth = growth_at_last(tracer, in, free);
+  return growth && growth->steps.from == 1 ? growth : std::nullopt;
 }
 
 std::unexpected<Error> computes_with(const FreeSize& free) {
@@ -248,14 +254,15 @@ Result<std::optional<Value>> reshaped_by_groups(Tracer& tracer, Interpreter& in,
 
 namespace {
 
+constexpr std::string_view fails_elsewhere = "at others it fails, and what is written of it may not";
+
 // Makes it a condition that the size of an input is so.
-void ask(Tracer& tracer, ValueId input, std::size_t axis, const std::string& holds) {
+void ask(Tracer& tracer, ValueId input, std::size_t axis, const std::string& holds, std::string_view elsewhere) {
   auto& all = tracer.graph.conditions;
   std::string condition = tracer.graph[input].name + ".shape[" + std::to_string(axis) + "] " + holds;
   if (std::ranges::find(all, condition) != all.end()) return;
   if (tracer.options().remarks)
-    tracer.options().remarks->push_back("takes sizes where " + condition +
-                                        ": at others it fails, and what is written of it may not");
+    tracer.options().remarks->push_back("takes sizes where " + condition + ": " + std::string(elsewhere));
   all.push_back(std::move(condition));
 }
 
@@ -278,19 +285,17 @@ Status expect_as_many(Tracer& tracer, Interpreter& in, const ValueList& from, co
                     "makes sizes of free ones that hold as many cells at some sizes alone; give the sizes of the input "
                     "with --shape");
       if (*divisor == 1) continue;
-      ask(tracer, sizes.input(i), axis, "% " + std::to_string(*divisor) + " == 0");
+      ask(tracer, sizes.input(i), axis, "% " + std::to_string(*divisor) + " == 0", fails_elsewhere);
     }
   return {};
 }
 
-Status expect_at_least(Tracer& tracer, Interpreter& in, SourceTensor& tensor, Size axis, Size least) {
+namespace {
+
+// Makes it a condition that a value has so many cells along an axis.
+Status ask_at_least(Tracer& tracer, Interpreter& in, ValueId value, Size axis, Size least, std::string_view elsewhere) {
   constexpr Size others = 6720, most = 128;
-  const auto value = tracer.value_of(tensor);
-  if (!value) return std::unexpected(value.error());
-  const Shape& shape = tracer.graph[*value].type.shape;
-  if (axis < 0) axis += std::ssize(shape);
-  if (axis < 0 || axis >= std::ssize(shape) || shape[static_cast<std::size_t>(axis)].known()) return {};
-  const auto* size = in.make<FreeSize>(*value, axis, "a size");
+  const auto* size = in.make<FreeSize>(value, axis, "a size");
   SizesByInput sizes(tracer.graph);
   for (std::size_t i = 0; i < sizes.shapes().size(); ++i)
     for (std::size_t along = 0; along < sizes.shapes()[i].size(); ++along) {
@@ -301,9 +306,32 @@ Status expect_at_least(Tracer& tracer, Interpreter& in, SourceTensor& tensor, Si
         const auto cells = sizes.set(i, along, n, others) ? sizes.cells(*size) : std::nullopt;
         if (cells && *cells < least) last = n;
       }
-      if (last > 0 && last < most) ask(tracer, sizes.input(i), along, ">= " + std::to_string(last + 1));
+      if (last > 0 && last < most) ask(tracer, sizes.input(i), along, ">= " + std::to_string(last + 1), elsewhere);
     }
   return {};
+}
+
+}  // namespace
+
+Status expect_at_least(Tracer& tracer, Interpreter& in, SourceTensor& tensor, Size axis, Size least) {
+  const auto value = tracer.value_of(tensor);
+  if (!value) return std::unexpected(value.error());
+  const Shape& shape = tracer.graph[*value].type.shape;
+  if (axis < 0) axis += std::ssize(shape);
+  if (axis < 0 || axis >= std::ssize(shape) || shape[static_cast<std::size_t>(axis)].known()) return {};
+  return ask_at_least(tracer, in, *value, axis, least, fails_elsewhere);
+}
+
+Result<std::optional<Size>> constant_of(Tracer& tracer, Interpreter& in, const FreeSize& free) {
+  constexpr Size most_least = 32;  // further on it is a limit that a program has
+  const auto growth = growth_at_last(tracer, in, free);
+  if (!growth || !growth->is_constant() || growth->steps.from > most_least) return std::nullopt;
+  if (growth->steps.from > 1) {
+    const auto asked = ask_at_least(tracer, in, growth->like, growth->axis, growth->steps.from,
+                                    "at others it computes other sizes than what is written of it");
+    if (!asked) return std::unexpected(asked.error());
+  }
+  return growth->steps.first;
 }
 
 Made number_of(Tracer& tracer, Interpreter& in, const FreeSize& free) {

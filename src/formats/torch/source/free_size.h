@@ -69,6 +69,9 @@ Result<python::Value> number_of(Tracer& tracer, python::Interpreter& in, const F
 // it does not grow in steps.
 Result<FreeSize*> length_of(Tracer& tracer, python::Interpreter& in, FreeSize& free);
 
+// The one number that it is at every size, or from a small one on, which becomes a condition of the graph. Nothing: it is several.
+Result<std::optional<Size>> constant_of(Tracer& tracer, python::Interpreter& in, const FreeSize& free);
+
 // The same for each of a list of sizes that is no size of a tensor.
 Result<python::Value> lengths_in(Tracer& tracer, python::Interpreter& in, const python::Value& list);
 

@@ -79,11 +79,16 @@ class Indexing {
     return now_;
   }
 
-  // Where a part of an axis of n cells begins and ends, as Python counts them.
-  static std::pair<Size, Size> range_of(std::optional<Size> start, std::optional<Size> stop, Size n) {
+  // A part of an axis.
+  struct Part {
+    Size begin = 0, length = 0, behind = 0;  // cells in front, in it and behind it
+  };
+
+  // Which part of n cells lies between two ends, as Python counts them.
+  static Part part_of(std::optional<Size> start, std::optional<Size> stop, Size n) {
     const auto placed = [n](Size at) { return std::clamp<Size>(at < 0 ? at + n : at, 0, n); };
-    const Size begin = start ? placed(*start) : 0, end = stop ? placed(*stop) : n;
-    return {begin, std::max(begin, end)};
+    const Size begin = start ? placed(*start) : 0, end = std::max(begin, stop ? placed(*stop) : n);
+    return {begin, end - begin, n - end};
   }
 
   // x[:, t // 2:]: where it begins and how long it is follow from a size that is free. Nothing: it is another slice.
@@ -92,7 +97,7 @@ class Indexing {
     auto* free_stop = cut.stop.as<FreeSize>();
     const bool has_step = !cut.step.is_none() && !(cut.step.is_whole() && cut.step.whole() == 1);
     const bool to_size = free_stop && free_stop->is_size() && cut.start.is_none();
-    if (has_step || to_size || (!free_start && !free_stop)) return std::nullopt;
+    if (has_step || (!free_start && !free_stop)) return std::nullopt;
     const auto id = tracer_.value_of(*now_.as<SourceTensor>());
     if (!id) return std::unexpected(id.error());
     const Dim own = tracer_.graph[*id].type.shape[static_cast<std::size_t>(axis)];
@@ -100,9 +105,9 @@ class Indexing {
         in_.make<FreeSize>(*id, axis, "size " + std::to_string(axis) + " of " + text_of(tracer_.graph[*id].type.shape));
     ValueList read{cut.start, cut.stop};
     if (!own.known()) read.push_back(Value::of(size));
-    // Both ends, as numbers of what they are computed of.
-    const auto ends = [&, start = cut.start, stop = cut.stop, length = own.known() ? Value::of(*own) : Value::of(size)](
-                          Interpreter& with, const FreeSize::Cells& cells) -> Result<std::pair<Size, Size>> {
+    // The part, in numbers of what its ends are computed of.
+    const auto part = [&, start = cut.start, stop = cut.stop, length = own.known() ? Value::of(*own) : Value::of(size)](
+                          Interpreter& with, const FreeSize::Cells& cells) -> Result<Part> {
       const auto whole = [&](const Value& value) -> Result<std::optional<Size>> {
         if (value.is_none()) return std::nullopt;
         const auto* free = value.as<FreeSize>();
@@ -115,25 +120,64 @@ class Indexing {
       if (!begin) return std::unexpected(begin.error());
       if (!end) return std::unexpected(end.error());
       if (!n) return std::unexpected(n.error());
-      return range_of(*begin, *end, **n);
+      return part_of(*begin, *end, **n);
     };
-    return parts_of(*id, axis, std::move(read), ends);
+    if (!own.known()) {
+      auto made = cut_evenly(axis, read, part);
+      if (!made || *made) return made;
+    }
+    if (to_size) return std::nullopt;
+    return cut_freely(*id, axis, read, part);
   }
 
-  using Ends = std::function<Result<std::pair<Size, Size>>(Interpreter&, const FreeSize::Cells&)>;
-  Result<std::optional<Value>> parts_of(ValueId x, Size axis, const ValueList& read, const Ends& ends) {
-    const auto computed = [&](std::string words, Size (*which)(const std::pair<Size, Size>&)) {
-      return computed_of(in_, std::move(words), read,
-                         [ends, which](Interpreter& with, const FreeSize::Cells& cells) -> Made {
-                           const auto both = ends(with, cells);
-                           return both ? Made(Value::of(which(*both))) : Made(std::unexpected(both.error()));
-                         });
-    };
-    const auto length = length_of(
-        tracer_, in_, *computed("the length of a slice", [](const auto& both) { return both.second - both.first; }));
+  using PartOf = std::function<Result<Part>(Interpreter&, const FreeSize::Cells&)>;
+  using NumberOf = std::function<std::optional<Size>(const Part&)>;
+  // A number of the part; none where `which` has none.
+  FreeSize& computed(std::string words, const ValueList& read, const PartOf& part, const NumberOf& which) {
+    return *computed_of(
+        in_, std::move(words), read, [part, which](Interpreter& with, const FreeSize::Cells& cells) -> Made {
+          const auto found = part(with, cells);
+          if (!found) return std::unexpected(found.error());
+          const auto number = which(*found);
+          return number ? Made(Value::of(*number)) : Made(fail(Fault::Usage, "an empty part has no begin"));
+        });
+  }
+  // Where an empty part lies does not matter.
+  const FreeSize& begin_of(const ValueList& read, const PartOf& part) {
+    return computed("the begin of a slice", read, part,
+                    [](const Part& p) { return p.length > 0 ? std::optional(p.begin) : std::nullopt; });
+  }
+
+  // As many cells are left out in front and behind at every size. Nothing: they are not.
+  Result<std::optional<Value>> cut_evenly(Size axis, const ValueList& read, const PartOf& part) {
+    const auto before = constant_of(tracer_, in_, begin_of(read, part));
+    if (!before) return std::unexpected(before.error());
+    if (!*before) return std::nullopt;
+    const auto behind = constant_of(tracer_, in_, computed("the end of a slice", read, part, [](const Part& p) {
+                                      return p.length > 0 ? std::optional(p.behind) : std::nullopt;
+                                    }));
+    if (!behind) return std::unexpected(behind.error());
+    if (!*behind) return std::nullopt;
+    // Nothing is left at the same sizes, too.
+    const auto differs =
+        constant_of(tracer_, in_,
+                    computed("a slice", read, part, [out = **before + **behind](const Part& p) -> std::optional<Size> {
+                      return p.length == std::max<Size>(0, p.begin + p.length + p.behind - out) ? 0 : 1;
+                    }));
+    if (!differs) return std::unexpected(differs.error());
+    if (!*differs || **differs != 0) return std::nullopt;
+    const Value stop = **behind == 0 ? Value{} : Value::of(-**behind);
+    const auto made = slice(*in_.make<python::Cut>(Value::of(**before), stop, Value{}), axis);
+    if (!made) return std::unexpected(made.error());
+    return *made;
+  }
+
+  Result<std::optional<Value>> cut_freely(ValueId x, Size axis, const ValueList& read, const PartOf& part) {
+    FreeSize& size =
+        computed("the length of a slice", read, part, [](const Part& p) { return std::optional(p.length); });
+    const auto length = length_of(tracer_, in_, size);
     if (!length) return std::unexpected(length.error());
-    const auto start =
-        number_of(tracer_, in_, *computed("the begin of a slice", [](const auto& both) { return both.first; }));
+    const auto start = number_of(tracer_, in_, begin_of(read, part));
     if (!start) return std::unexpected(start.error());
     const auto begin = tracer_.value_of(*start->as<SourceTensor>());
     if (!begin) return std::unexpected(begin.error());
