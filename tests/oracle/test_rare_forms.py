@@ -7,7 +7,7 @@ import importlib.util
 import numpy as np
 import pytest
 import torch
-from carrying import convoy
+from carrying import convoy, plain_session
 from torch import nn
 
 SOURCE = ("--interface", "source")
@@ -33,9 +33,7 @@ def ported(source, path, *more):
 
 
 def of_onnx(path, x):
-    import onnxruntime
-
-    session = onnxruntime.InferenceSession(str(path))
+    session = plain_session(path)
     return session.run(None, {session.get_inputs()[0].name: x})[0]
 
 
