@@ -239,33 +239,53 @@ std::optional<AffineForm> affine_form_of(const Graph& piece) {
   return std::move(core->form);
 }
 
+namespace {
+
+// The numbers that rounding does not explain: how many, and which is furthest beyond it.
+struct Beyond {
+  std::size_t count = 0, at = 0;
+};
+template <class SizeOf>
+Beyond beyond_rounding(const std::vector<double>& a, const std::vector<double>& b, SizeOf size_of) {
+  Beyond beyond;
+  double worst = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double by = std::abs(a[i] - b[i]) - most_steps_of_folding * unit_rounding * size_of(i);
+    if (by <= 1e-37) continue;
+    ++beyond.count;
+    if (by > worst) worst = by, beyond.at = i;
+  }
+  return beyond;
+}
+
+Beyond kernels_beyond(const AffineForm& a, const AffineForm& b) {
+  return beyond_rounding(a.kernel, b.kernel,
+                         [&](std::size_t i) { return std::max(std::abs(a.kernel[i]), std::abs(b.kernel[i])); });
+}
+
+Beyond biases_beyond(const AffineForm& a, const AffineForm& b) {
+  return beyond_rounding(a.bias, b.bias, [&](std::size_t c) { return std::max(a.bias_size[c], b.bias_size[c]); });
+}
+
+}  // namespace
+
+bool are_one_map(const AffineForm& a, const AffineForm& b) {
+  return !a.is_cut() && !b.is_cut() && are_comparable(a, b) && kernels_beyond(a, b).count == 0 &&
+         biases_beyond(a, b).count == 0 && unexplained_factors_in(a, b).empty();
+}
+
 std::string unexplained_in(const AffineForm& a, const AffineForm& b) {
   if (!are_comparable(a, b)) return "";
-  std::size_t kernels = 0, biases = 0, at = 0, bias_at = 0;
-  double worst = 0, worst_bias = 0;
-  const auto excess = [](double x, double y, double size) {
-    return std::abs(x - y) - most_steps_of_folding * unit_rounding * size;
-  };
-  for (std::size_t i = 0; i < a.kernel.size(); ++i) {
-    const double by = excess(a.kernel[i], b.kernel[i], std::max(std::abs(a.kernel[i]), std::abs(b.kernel[i])));
-    if (by <= 1e-37) continue;
-    ++kernels;
-    if (by > worst) worst = by, at = i;
-  }
-  for (std::size_t i = 0; i < a.bias.size(); ++i) {
-    const double by = excess(a.bias[i], b.bias[i], std::max(a.bias_size[i], b.bias_size[i]));
-    if (by <= 1e-37) continue;
-    ++biases;
-    if (by > worst_bias) worst_bias = by, bias_at = i;
-  }
-  if (kernels == 0 && biases == 0) return "";
-  if (2 * kernels > a.kernel.size()) return "";
-  if (kernels > 0)
+  const Beyond kernels = kernels_beyond(a, b), biases = biases_beyond(a, b);
+  if (kernels.count == 0 && biases.count == 0) return "";
+  if (2 * kernels.count > a.kernel.size()) return "";
+  if (kernels.count > 0)
     return fmt::format("kernel {} is {:.9g} in a, {:.9g} in b with what scales it taken in; {} of {} numbers differ{}",
-                       place_in(a.shape, static_cast<Size>(at)), a.kernel[at], b.kernel[at], kernels, a.kernel.size(),
-                       kernels == 1 ? "s" : "");
+                       place_in(a.shape, static_cast<Size>(kernels.at)), a.kernel[kernels.at], b.kernel[kernels.at],
+                       kernels.count, a.kernel.size(), kernels.count == 1 ? "s" : "");
   return fmt::format("bias [{}] is {:.9g} in a, {:.9g} in b with what shifts it taken in; {} of {} numbers differ{}",
-                     bias_at, a.bias[bias_at], b.bias[bias_at], biases, a.bias.size(), biases == 1 ? "s" : "");
+                     biases.at, a.bias[biases.at], b.bias[biases.at], biases.count, a.bias.size(),
+                     biases.count == 1 ? "s" : "");
 }
 
 std::string unexplained_factors_in(const AffineForm& a, const AffineForm& b) {

@@ -34,6 +34,10 @@ std::string unexplained_in(const AffineForm& a, const AffineForm& b);
 // further off, to one side. "the numbers of 7 of 8 output channels are larger in b, by up to 2.1e-06 of them".
 std::string unexplained_factors_in(const AffineForm& a, const AffineForm& b);
 
+// Whether rounding explains every number of both, and nothing is cut off: then they are one map, whatever they are fed, if they
+// lie alike over their inputs.
+bool are_one_map(const AffineForm& a, const AffineForm& b);
+
 // Whether both have the same kernel to the last bit and, but for rounding, add the same.
 bool adds_the_same(const AffineForm& a, const AffineForm& b);
 

@@ -7,7 +7,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <iterator>
 #include <vector>
 
@@ -50,7 +52,40 @@ struct LeftOver {
   float number;
 };
 
-// What others do not hold of a kernel that they hold nearly: fewer numbers than half of any slice of it.
+// A kernel lacks so few numbers of another's that it may be the same one: fewer than half of any slice of it.
+bool are_few(Size missing, const Value& value) {
+  return missing * 2 < value.constant->count() / std::ranges::max(value.constant->shape());
+}
+
+// Which numbers may be among some, by a bit of each: what has none is not among them. Sorting millions of numbers takes far
+// longer, and is only worth it where nearly all of them are found.
+class Marks {
+ public:
+  explicit Marks(const Graph& graph) {
+    std::size_t numbers = 0;
+    for (const Value& value : graph.values)
+      if (is_kernel(value)) numbers += static_cast<std::size_t>(value.constant->count());
+    bits_.resize(std::bit_ceil(16 * numbers + 1));
+    for (const Value& value : graph.values)
+      if (is_kernel(value))
+        for (const float x : numbers_of(value)) bits_[place_of(x)] = true;
+  }
+  bool may_hold_most_of(const Value& value) const {
+    Size missing = 0;
+    for (const float x : numbers_of(value))
+      if (!bits_[place_of(x)] && !are_few(++missing, value)) return false;
+    return true;
+  }
+
+ private:
+  std::size_t place_of(float x) const {
+    const std::uint64_t mixed = (std::bit_cast<std::uint32_t>(x) + std::uint64_t{1}) * 0x9E3779B97F4A7C15;
+    return (mixed >> 24) & (bits_.size() - 1);
+  }
+  std::vector<bool> bits_;
+};
+
+// What others do not hold of a kernel that they hold nearly.
 void leave_over(const Value& value, const std::vector<float>& others, std::vector<LeftOver>& into) {
   constexpr std::size_t share = 8;
   const std::vector<float> numbers = numbers_of(value);
@@ -60,17 +95,21 @@ void leave_over(const Value& value, const std::vector<float>& others, std::vecto
     if (std::ranges::binary_search(others, numbers[i])) continue;
     missing.push_back({&value, static_cast<Size>(i), numbers[i]});
     different.push_back(numbers[i]);
+    if (!are_few(std::ssize(missing), value)) return;
   }
-  const Size slice = value.constant->count() / std::ranges::max(value.constant->shape());
-  const bool are_few =
-      std::ssize(missing) * 2 < slice && distinct(std::move(different)).size() * share <= distinct(numbers).size();
-  if (are_few) into.insert(into.end(), missing.begin(), missing.end());
+  if (distinct(std::move(different)).size() * share <= distinct(numbers).size())
+    into.insert(into.end(), missing.begin(), missing.end());
 }
 
-std::vector<LeftOver> left_over(const Graph& graph, const std::vector<float>& others) {
-  std::vector<LeftOver> all;
+std::vector<LeftOver> left_over(const Graph& graph, const Graph& other) {
+  const Marks marks(other);
+  std::vector<const Value*> open;
   for (const Value& value : graph.values)
-    if (is_kernel(value)) leave_over(value, others, all);
+    if (is_kernel(value) && marks.may_hold_most_of(value)) open.push_back(&value);
+  std::vector<LeftOver> all;
+  if (open.empty()) return all;
+  const auto others = numbers_of_kernels(other);
+  for (const Value* value : open) leave_over(*value, others, all);
   return all;
 }
 
@@ -84,8 +123,9 @@ double scale_of(const Tensor& tensor) {
 
 std::optional<ChangedNumber> changed_number(const Graph& a, const Graph& b) {
   constexpr double last_bits = 4 * unit_rounding;  // of the kernel's largest number: computed by two programs
-  const auto of_a = left_over(a, numbers_of_kernels(b));
-  const auto of_b = left_over(b, numbers_of_kernels(a));
+  const auto of_a = left_over(a, b);
+  if (of_a.empty()) return std::nullopt;
+  const auto of_b = left_over(b, a);
   if (of_b.empty()) return std::nullopt;
   std::optional<ChangedNumber> found;
   for (const LeftOver& own : of_a) {

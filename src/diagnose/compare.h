@@ -67,6 +67,8 @@ class Comparison {
     std::vector<double> factors;  // toward limits that were not met
     Overflow overflows = Overflow::None;  // then nothing else is told
   };
+  // Whether rounding explains the share, or how much it explains.
+  enum class Asked : std::uint8_t { Whether, HowMuch };
   struct State {
     bool dropped = false, compared = false;
     bool fresh = false;  // fed with fresh numbers, of the range of a's own
@@ -75,6 +77,7 @@ class Comparison {
     Fed fed;  // in place of a's own numbers, by match, in a's order of axes
     double sharpness = 1;  // below it: compared in float64, within this share of float32's bound
     bool is_identical = false, is_rounded = false;
+    bool is_one_map = false;  // one layer with a kernel in both, and every number of it the same but for rounding
     bool is_transformed = false;  // its weights differ by what cancels within the stretch
     Weights weights;
     std::vector<std::string> not_reached;
@@ -147,7 +150,8 @@ class Comparison {
   bool is_identical(std::size_t match) const;
   static Weights weights_of(const Piece& a, const Piece& b, const Alike& alike);
   static Weights weights_in(const Piece& a, const Piece& b);
-  std::optional<Sharp> in_float64(std::size_t match, const Stretch& at, Reached& reached_a, Reached& reached_b) const;
+  std::optional<Sharp> in_float64(std::size_t match, const Stretch& at, Asked asked, Reached& reached_a,
+                                  Reached& reached_b) const;
   std::optional<Tensor> reaching(const Match& from, double factor, bool negated) const;
   static constexpr int most_runs_of_rows = 256;
   std::vector<Fed> all_rows(const Stretch& at) const;
@@ -189,6 +193,7 @@ class Comparison {
   void note_overflow(std::size_t match, const Stretch& at, Overflow which);
   bool agrees_when_fed(std::size_t match, Fed fed, Reached& reached_a, Reached& reached_b,
                        std::vector<double>* factors);
+  bool agrees_when_fresh(std::size_t match, const Stretch& at, Reached& reached_a, Reached& reached_b);
   bool agrees_everywhere(std::size_t match);
   std::optional<std::vector<Tensor>> values_from(const std::vector<Tensor>& inputs) const;
   std::optional<Fed> fed_from_scaled(const Stretch& at, double factor) const;

@@ -44,8 +44,8 @@ bool are_finite_alike(const Tensor& x, const Tensor& y) {
 }  // namespace
 
 // How the numbers of this stretch compare with what it is fed now; nothing: it cannot be run so, or gives no numbers.
-std::optional<Comparison::Sharp> Comparison::in_float64(std::size_t i, const Stretch& at, Reached& reached_a,
-                                                        Reached& reached_b) const {
+std::optional<Comparison::Sharp> Comparison::in_float64(std::size_t i, const Stretch& at, Asked asked,
+                                                        Reached& reached_a, Reached& reached_b) const {
   const auto of_a = values_of(at.a.graph, at.inputs_a, threads_), of_b = values_of(at.b.graph, at.inputs_b, threads_);
   if (!of_a || !of_b) return std::nullopt;
   const Sizes& order = alignment_.matches[i].permutation;
@@ -73,20 +73,32 @@ std::optional<Comparison::Sharp> Comparison::in_float64(std::size_t i, const Str
   if (!rounded->error) return sharp;
   sharp.share = share_of(got, wanted, *rounded->error);
   if (sharp.share <= exact_share) return sharp;
-  Rounded own{got, {}};
-  if (!allow_for_float64(own, at.a.graph, at.inputs_a, order, threads_)) return std::nullopt;
-  sharp.share = share_of(got, wanted, *rounded->error, own.error);
-  if (sharp.share <= exact_share) return sharp;
   double shaken = 0;
-  for (const std::uint64_t seed : {1, 2}) {
-    const auto other = shaken_values_of(at.b.graph, at.inputs_b, shaken_by, seed, threads_);
-    if (other) shaken = std::max(shaken, share_of((*other)[at.b.graph.outputs[0].slot()], got, *rounded->error));
+  const auto is_explained = [&] { return sharp.share <= slack * shaken; };
+  const auto shake = [&] {
+    const Graph &a = at.a.graph, &b = at.b.graph;
+    for (const std::uint64_t seed : {1, 2, 3}) {
+      const bool of_b = seed < 3;
+      const auto other = of_b ? shaken_values_of(b, at.inputs_b, shaken_by, seed, threads_)
+                              : shaken_values_of(a, at.inputs_a, shaken_by, seed, threads_);
+      if (other && of_b) shaken = std::max(shaken, share_of((*other)[b.outputs[0].slot()], got, *rounded->error));
+      if (other && !of_b) shaken = std::max(shaken, share_of(brought(*other), wanted, *rounded->error));
+      if (asked == Asked::Whether && is_explained()) return;
+    }
+  };
+  // What float64 itself may be off by takes something off the share, and matters only to what is not explained without it.
+  const bool is_known_rounded = asked == Asked::Whether && states_[i].is_rounded;
+  if (is_known_rounded) shake();
+  if (!is_known_rounded || !is_explained()) {
+    Rounded own{got, {}};
+    if (!allow_for_float64(own, at.a.graph, at.inputs_a, order, threads_)) return std::nullopt;
+    sharp.share = share_of(got, wanted, *rounded->error, own.error);
+    if (sharp.share <= exact_share) return sharp;
+    if (!is_known_rounded) shake();
   }
-  const auto other = shaken_values_of(at.a.graph, at.inputs_a, shaken_by, 3, threads_);
-  if (other) shaken = std::max(shaken, share_of(brought(*other), wanted, *rounded->error));
   sharp.allowed = std::clamp(slack * shaken, exact_share, 1.0);
   // A folded constant is rounded by what it was made of, which may be far more than itself.
-  if (sharp.share <= slack * shaken) sharp.gap.same = true;
+  if (is_explained()) sharp.gap.same = true;
   return sharp;
 }
 
@@ -96,7 +108,7 @@ bool Comparison::agrees_when_fed(std::size_t i, Fed fed, Reached& reached_a, Rea
   State& state = states_[i];
   const auto before = std::exchange(state.fed, std::move(fed));
   const auto at = stretch(i);
-  const auto sharp = at ? in_float64(i, *at, reached_a, reached_b) : std::nullopt;
+  const auto sharp = at ? in_float64(i, *at, Asked::Whether, reached_a, reached_b) : std::nullopt;
   if (factors) *factors = sharp ? sharp->factors : std::vector<double>{};
   if (sharp && sharp->overflows != Overflow::None) note_overflow(i, *at, sharp->overflows);
   if (!sharp || sharp->overflows != Overflow::None) {
@@ -175,6 +187,13 @@ bool holds_two(const Reached& reached) {
 
 }  // namespace
 
+// What both multiply by and add has been compared, number by number: other numbers say only how it lies over them, which shows
+// wherever a's own are not zero, and here.
+bool Comparison::agrees_when_fresh(std::size_t i, const Stretch& at, Reached& reached_a, Reached& reached_b) {
+  auto numbers = reaching(*alignment_.of_a(at.a.from[0]), 1, false);
+  return !numbers || agrees_when_fed(i, {{at.reads[0], *std::move(numbers)}}, reached_a, reached_b, nullptr);
+}
+
 // Numbers that grow, or shrink, until every limit has been met from both sides: for a stretch with one input made up, for
 // others as a's own layers make them.
 bool Comparison::agrees_everywhere(std::size_t i) {
@@ -182,16 +201,17 @@ bool Comparison::agrees_everywhere(std::size_t i) {
   if (!at) return true;
   Reached reached_a = nothing_reached(at->a.graph), reached_b = nothing_reached(at->b.graph);
   std::vector<double> factors;
-  auto probes = probes_of(*at, reached_a, reached_b);
   const bool agrees = agrees_when_fed(i, {}, reached_a, reached_b, &factors);
   if ((states_[i].is_rounded || !agrees) && states_[i].weights.different == 0) {  // folded numbers say which is another
     compare_affine(i, at->a, at->b);
     if (states_[i].cause) return false;
   }
   if (!agrees) return false;
+  if (states_[i].is_one_map) return agrees_when_fresh(i, *at, reached_a, reached_b);
   auto rows = all_rows(*at);
   if (std::ssize(rows) == most_runs_of_rows)
     states_[i].not_reached.push_back("the last rows of the table at '" + layer_of_a(alignment_.matches[i]) + "'");
+  auto probes = probes_of(*at, reached_a, reached_b);
   for (auto* runs : {&rows, &probes})
     for (auto& numbers : *runs)
       if (!agrees_when_fed(i, std::move(numbers), reached_a, reached_b, nullptr)) return false;
@@ -228,7 +248,7 @@ bool Comparison::agrees_everywhere(std::size_t i) {
 bool Comparison::agrees_to_the_last(std::size_t i) const {
   const auto at = stretch(i);
   Reached none;
-  const auto sharp = at ? in_float64(i, *at, none, none) : std::nullopt;
+  const auto sharp = at ? in_float64(i, *at, Asked::Whether, none, none) : std::nullopt;
   return !sharp || sharp->overflows != Overflow::None || sharp->share <= std::max(sharp->allowed, exact_share);
 }
 
@@ -238,7 +258,7 @@ void Comparison::sharpen(std::size_t i) {
   State& state = states_[i];
   const auto at = stretch(i);
   Reached none;
-  const auto sharp = at ? in_float64(i, *at, none, none) : std::nullopt;
+  const auto sharp = at ? in_float64(i, *at, Asked::HowMuch, none, none) : std::nullopt;
   if (!sharp || sharp->overflows != Overflow::None || sharp->allowed >= 1) return;
   state.sharpness = sharp->allowed;
   const auto again = gap(i);
@@ -273,7 +293,7 @@ bool Comparison::is_exactly_same(std::size_t i) {
   if (!state.gap.same || !agrees_everywhere(i)) return false;
   const Match& match = alignment_.matches[i];
   if (state.weights.different > 0) blame_weights(i);
-  else if (state.is_rounded)
+  else if (state.is_rounded && !state.is_one_map)
     compare_affine(i, cut(sized_.a, match.a, boundary_of(sized_.a, match.a, matched_a_)),
                    cut(sized_.b, match.b, boundary_of(sized_.b, match.b, matched_b_)));
   return state.gap.same;

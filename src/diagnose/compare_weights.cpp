@@ -211,7 +211,10 @@ std::optional<Edit> Comparison::epsilon_between(const Piece& a, const Piece& b) 
 void Comparison::compare_affine(std::size_t i, const Piece& a, const Piece& b) {
   const auto first = affine_form_of(a.graph), second = affine_form_of(b.graph);
   if (!first || !second) return;
-  Weights& weights = states_[i].weights;
+  State& state = states_[i];
+  state.is_one_map = alignment_.of_a(a.from[0]) == alignment_.of_b(b.from[0]) && are_one_map(*first, *second);
+  if (state.is_one_map) return;
+  Weights& weights = state.weights;
   const bool is_settled = weights.by_tensor && weights.moved == 0;  // number by number
   std::string says = is_settled ? std::string() : unexplained_in(*first, *second);
   if (says.empty()) says = unexplained_factors_in(*first, *second);
