@@ -85,6 +85,7 @@ constexpr std::array table{
     Cause{"norm_variance", "divides the squares by another number"},
     Cause{"norm_kind", "normalises in another way"},
     Cause{"number", "computes with another number"},
+    Cause{"parameter", "has another parameter"},
     // Beyond the table of the original catalogue; found by comparing what both files say.
     Cause{"pad_amount", "pads by another number of cells"},
     Cause{"crop", "keeps other cells of what is cut"},

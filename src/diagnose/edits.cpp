@@ -114,9 +114,11 @@ Graph with_node_behind(const Graph& piece, ValueId value, Op op, const Node& lik
 }
 
 Graph with_function(const Graph& piece, ValueId from, ValueId to, const Graph& other,
-                    const std::vector<std::size_t>& nodes, ValueId other_from, ValueId other_to, const Node& like) {
+                    const std::vector<std::size_t>& nodes, ValueId other_from, ValueId other_to, const Node& like,
+                    const std::map<ValueId, ValueId>& beside) {
   Graph changed = piece;
-  std::map<ValueId, ValueId> now{{other_from, from}};
+  std::map<ValueId, ValueId> now = beside;
+  now[other_from] = from;
   std::vector<Node> made;
   for (const std::size_t n : nodes) {
     Node node{other.nodes[n].op, {}, {}, like.layer, like.kind, like.scopes};
@@ -244,6 +246,7 @@ std::vector<Hypothesis> guesses_for(const Scene& scene, std::vector<Edit> so_far
     guess_recurrent(guesses, i);
     guess_other_layer(guesses, i);
     guess_channels(guesses, i);
+    guess_parameters(guesses, i);
   }
   guess_crop(guesses);
   guess_function(guesses);

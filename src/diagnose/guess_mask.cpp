@@ -4,7 +4,10 @@
 #include "ops/expect.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 namespace convoy::diagnose {
@@ -16,6 +19,7 @@ struct Masked {
   ValueId scores, masked;
   std::vector<std::size_t> nodes;
   const Node* about = nullptr;  // that step; or the softmax
+  ValueId made_of = {};  // the one input of the piece that the mask is computed from
 };
 
 // A choice or a sum with numbers of the file's own: the one input that is computed.
@@ -33,6 +37,58 @@ std::optional<ValueId> scores_of(const Graph& piece, const Node& node) {
   return scores;
 }
 
+// Numbers that leave nothing of a score.
+bool hides(double x) { return std::abs(x) >= 1e3; }
+bool hides(const Graph& piece, const Node& node) {
+  if (const auto* affine = std::get_if<Affine>(&node.op)) return hides(affine->scale) || hides(affine->offset);
+  return std::ranges::any_of(node.inputs, [&](ValueId v) {
+    constexpr Size most = Size{1} << 16;
+    if (!v || !piece[v].constant || piece[v].constant->count() > most) return false;
+    return std::ranges::any_of(piece[v].constant->doubles(), [](double x) { return hides(x); });
+  });
+}
+
+// The mask as the model computes it, of one input of the piece and not of the scores: a condition, or what is added.
+std::optional<Masked> computed_mask(const Graph& piece, const Node& step, ValueId mask, ValueId scores) {
+  Masked found{scores, step.outputs[0], {}, &step};
+  std::set<ValueId> needed{mask};
+  bool is_hidden = hides(piece, step);
+  for (std::size_t n = piece.nodes.size(); n-- > 0;) {
+    const Node& node = piece.nodes[n];
+    const bool is_of_mask = std::ranges::any_of(node.outputs, [&](ValueId v) { return needed.contains(v); });
+    if (&node != &step && !is_of_mask) continue;
+    found.nodes.push_back(n);
+    is_hidden = is_hidden || hides(piece, node);
+    if (&node == &step) continue;
+    for (const ValueId v : node.inputs)
+      if (v && !piece[v].constant) needed.insert(v);
+  }
+  std::ranges::sort(found.nodes);
+  for (const ValueId v : needed) {
+    if (v == scores || (!piece[v].producer && found.made_of)) return std::nullopt;
+    if (!piece[v].producer) found.made_of = v;
+  }
+  return is_hidden && found.made_of ? std::optional(found) : std::nullopt;
+}
+
+std::vector<Masked> computed_masks(const Graph& piece, const Node& step) {
+  std::vector<Masked> all;
+  const auto add = [&](ValueId mask, ValueId scores) {
+    if (!piece[scores].producer && std::ranges::find(piece.inputs, scores) == piece.inputs.end()) return;
+    if (auto found = computed_mask(piece, step, mask, scores)) all.push_back(*std::move(found));
+  };
+  const auto* binary = std::get_if<Binary>(&step.op);
+  if (std::holds_alternative<Where>(step.op)) {
+    for (const std::size_t i : {1, 2})
+      if (constant_of(piece, step, 3 - i) && !constant_of(piece, step, i) && !constant_of(piece, step, 0))
+        add(step.inputs[0], step.inputs[i]);
+  } else if (binary && binary->function == BinaryFunction::Add) {
+    for (const std::size_t i : {0, 1})
+      if (!constant_of(piece, step, i) && !constant_of(piece, step, 1 - i)) add(step.inputs[1 - i], step.inputs[i]);
+  }
+  return all;
+}
+
 std::vector<Masked> masks_in(const Graph& piece) {
   std::vector<Masked> all;
   for (const Node& node : piece.nodes) {
@@ -40,8 +96,10 @@ std::vector<Masked> masks_in(const Graph& piece) {
     const ValueId read = node.inputs[0];
     const NodeId maker = piece[read].producer;
     const auto scores = maker ? scores_of(piece, piece[maker]) : std::nullopt;
+    const auto computed = maker && !scores ? computed_masks(piece, piece[maker]) : std::vector<Masked>{};
     if (scores) all.push_back({*scores, read, {maker.slot()}, &piece[maker]});
-    else all.push_back({read, read, {}, &node});
+    else if (computed.empty()) all.push_back({read, read, {}, &node});
+    all.insert(all.end(), computed.begin(), computed.end());
   }
   return all;
 }
@@ -158,9 +216,15 @@ void guess_mask(Guesses& guesses) {
   for (const Masked& own : masks_in(scene.a))
     for (const Masked& theirs : masks_in(scene.b)) {
       if (own.nodes.empty() && theirs.nodes.empty()) continue;
-      guesses.add("attention_mask", *own.about, theirs.nodes.empty() ? "no mask" : "b's mask",
-                  with_function(scene.a, own.scores, own.masked, scene.b, theirs.nodes, theirs.scores, theirs.masked,
-                                *own.about));
+      const auto add = [&](const std::map<ValueId, ValueId>& beside) {
+        guesses.add("attention_mask", *own.about, theirs.nodes.empty() ? "no mask" : "b's mask",
+                    with_function(scene.a, own.scores, own.masked, scene.b, theirs.nodes, theirs.scores, theirs.masked,
+                                  *own.about, beside));
+      };
+      if (!theirs.made_of) add({});
+      else
+        for (const ValueId v : scene.a.inputs)
+          if (sizes_of(scene.b[theirs.made_of].type.shape) == scene.shape(v)) add({{theirs.made_of, v}});
     }
 }
 

@@ -19,12 +19,8 @@ class ResizeGuesses {
                                           Coordinates::PytorchHalfPixel, Coordinates::HalfPixelCell}) {
       convoy::Resize now = resize_;
       now.coordinates = coordinates;
-      const bool corners = coordinates == Coordinates::AlignCorners || resize_.coordinates == Coordinates::AlignCorners;
-      // Where a cell is taken as it is, coordinates only decide which one.
-      const std::string_view cause = corners                                           ? "align_corners"
-                                     : resize_.interpolation == Interpolation::Nearest ? "resize_rounding"
-                                                                                       : "resize_coordinates";
-      with(cause, corners ? "the corners aligned otherwise" : "other coordinates", now);
+      const std::string_view cause = cause_of(now);
+      with(cause, cause == "align_corners" ? "the corners aligned otherwise" : "other coordinates", now);
       now.factors.clear();
       if (now.sizes.empty())
         for (const Size axis : now.axes)
@@ -42,7 +38,7 @@ class ResizeGuesses {
       for (const Coordinates coordinates :
            {Coordinates::HalfPixel, Coordinates::Asymmetric, Coordinates::HalfPixelCell}) {
         now.coordinates = coordinates;
-        with("resize_rounding", "another rounding", now);
+        with(cause_of(now), now.rounding == resize_.rounding ? "other coordinates" : "another rounding", now);
       }
     }
   }
@@ -86,11 +82,7 @@ class ResizeGuesses {
       const auto& theirs = std::get<convoy::Resize>(other->op);
       std::string_view cause = "resize_coordinates";
       if (theirs.interpolation != resize_.interpolation || theirs.antialias != resize_.antialias) cause = "resize_mode";
-      else if ((theirs.coordinates == Coordinates::AlignCorners) != (resize_.coordinates == Coordinates::AlignCorners))
-        cause = "align_corners";
-      else if (theirs.interpolation == Interpolation::Nearest &&
-               (theirs.rounding != resize_.rounding || theirs.coordinates != resize_.coordinates))
-        cause = "resize_rounding";
+      else if (const auto own = cause_of(theirs); own != cause) cause = own;
       else if (theirs.interpolation == Interpolation::Cubic &&
                (theirs.cubic_a != resize_.cubic_a || theirs.drops_outside != resize_.drops_outside))
         cause = "resize_cubic";
@@ -100,6 +92,15 @@ class ResizeGuesses {
   }
 
  private:
+  // Where both take the nearest cell, a rounding tells which; so does the middle of a cell in place of its corner.
+  std::string_view cause_of(const convoy::Resize& now) const {
+    const auto has = [&](Coordinates one) { return (now.coordinates == one) != (resize_.coordinates == one); };
+    if (has(Coordinates::AlignCorners)) return "align_corners";
+    const bool is_nearest =
+        resize_.interpolation == Interpolation::Nearest && now.interpolation == Interpolation::Nearest;
+    const bool rounds_otherwise = now.rounding != resize_.rounding || has(Coordinates::HalfPixelCell);
+    return is_nearest && rounds_otherwise ? "resize_rounding" : "resize_coordinates";
+  }
   void with(std::string_view cause, std::string says, const convoy::Resize& now) {
     if (!(now == resize_)) guesses_.add(cause, about_, std::move(says), with_op(scene_.a, node_, now));
   }

@@ -75,6 +75,7 @@ void guess_moved(Guesses& guesses, std::size_t node);  // reshapes, transposes, 
 void guess_resize(Guesses& guesses, std::size_t node);
 void guess_recurrent(Guesses& guesses, std::size_t node);
 void guess_other_layer(Guesses& guesses, std::size_t node);  // groups, sizes and channels; gone; put together otherwise
+void guess_parameters(Guesses& guesses, std::size_t node);  // of operators of one kind, whatever they mean
 void guess_channels(Guesses& guesses, std::size_t node);  // channels in another order, by the numbers of a layer
 void guess_order_of_channels(Guesses& guesses);  // by a step of b's own, or by what the stretches compute
 void guess_branches(Guesses& guesses);  // crossed, operands exchanged, read from another layer
@@ -96,9 +97,10 @@ Graph without_node(const Graph& piece, std::size_t node);
 Graph with_node_behind(const Graph& piece, ValueId value, Op op, const Node& like,
                        const std::vector<Tensor>& constants = {});
 // The nodes of another piece that make `other_to` of `other_from`, between two values: whoever read `to` reads what they make of
-// `from`. No nodes: `from` itself. What nobody reads any more is gone.
+// `from`. No nodes: `from` itself. What nobody reads any more is gone. `beside`: what else they read, and what it is in the piece.
 Graph with_function(const Graph& piece, ValueId from, ValueId to, const Graph& other,
-                    const std::vector<std::size_t>& nodes, ValueId other_from, ValueId other_to, const Node& like);
+                    const std::vector<std::size_t>& nodes, ValueId other_from, ValueId other_to, const Node& like,
+                    const std::map<ValueId, ValueId>& beside = {});
 // One input of a node read from another value.
 Graph with_read(const Graph& piece, std::size_t node, std::size_t input, ValueId value);
 // Whoever reads one of two values reads the other instead.

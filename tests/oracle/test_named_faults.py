@@ -79,6 +79,8 @@ GATED = SKIP.format("h * ({})(m.g(h.mean((2, 3), keepdim=True)))")
 SCORED = "torch.softmax(m.q(x) @ m.k(x).transpose(1, 2){}, {}) @ m.v(x)"
 MASKED = SCORED.replace("m.q(x) @", "(m.q(x) @").format(" / 8 ** .5).masked_fill({}, float('-inf'))", -1)
 ADDED = SCORED.format(" / 8 ** .5 + {} * (torch.ones(6, 6).triu(1) > 0).float()", -1)
+HIDING = "(lambda s, hidden: torch.softmax({}, -1) @ m.v(x))(m.q(x) @ m.k(x).transpose(1, 2) / 3, x[:, None, :, 0] > .3)"
+FILLED, LOWERED = "s.masked_fill(hidden, float('-inf'))", "s + hidden.float() * -1e9"
 # cause, layers, a, b, shape: one fault each in what stands between the layers
 BETWEEN = [
     ("pool_kind", two, "m.d(F.max_pool2d(m.c(x), 2))", "m.d(F.avg_pool2d(m.c(x), 2))", IMAGE),
@@ -103,6 +105,13 @@ BETWEEN = [
     ("attention_mask", attending, SCORED.format(" / 8 ** .5", -1), MASKED.format("torch.ones(6, 6).triu(1) > 0"), (2, 6, 8)),
     ("attention_mask", attending, MASKED.format("torch.ones(6, 6).triu(1) > 0"), MASKED.format("torch.ones(6, 6).triu(2) > 0"), (2, 6, 8)),
     ("attention_mask", attending, MASKED.format("torch.ones(6, 6).triu(1) > 0"), ADDED.format(-5), (2, 6, 8)),
+    ("attention_mask", attending, HIDING.format(FILLED), HIDING.format("s"), (2, 6, 8)),
+    ("attention_mask", attending, HIDING.format("s"), HIDING.format(FILLED), (2, 6, 8)),
+    ("attention_mask", attending, HIDING.format(LOWERED), HIDING.format("s"), (2, 6, 8)),
+    ("attention_mask", attending, HIDING.format("s"), HIDING.format(LOWERED), (2, 6, 8)),
+    ("branches_exchanged", attending, ATTENTION.format("q", "k", "v"), ATTENTION.format("q", "v", "k"), (2, 6, 8)),
+    ("parameter", two, "m.d(m.c(x).tril(0))", "m.d(m.c(x).tril(1))", IMAGE),
+    ("parameter", two, "m.d(m.c(x).topk(4, 3)[0])", "m.d(m.c(x).topk(4, 3, largest=False)[0])", IMAGE),
     ("sequence_end", walking, LAST, "m.o(m.r(x)[0][:, 0])", (2, 6, 5)),
     ("sequence_axis", walking, "m.o(m.r(x)[0])", "m.o(m.r(x.transpose(0, 1))[0].transpose(0, 1))", (6, 6, 5)),
     ("preprocessing", two, "m.d(m.c(x / 255))", "m.d(m.c(x))", IMAGE),
