@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string_view>
 
 namespace convoy {
 
@@ -15,6 +16,13 @@ namespace {
 
 bool gives_halves(const Graph& graph, const Node& node) {
   return std::ranges::any_of(node.outputs, [&](ValueId v) { return is_half(graph[v].type.dtype); });
+}
+
+// ONNX's operators take all real numbers of one type; PyTorch's norms take parameters of float32 beside 16 bits.
+bool mixes_types(const Graph& graph, const Node& node, const Target& target) {
+  if (target.framework != Framework::OnnxRuntime) return false;
+  return std::ranges::any_of(node.inputs, [&](ValueId v) { return v && graph[v].type.dtype == DType::F32; }) &&
+         std::ranges::any_of(node.inputs, [&](ValueId v) { return v && is_half(graph[v].type.dtype); });
 }
 
 // Composed in Keras itself, of operations of 16 bits. Source: keras/src/ops/nn.py, normalize.
@@ -60,7 +68,7 @@ Result<bool> takes_several_steps(const Graph& graph, const Node& node, const Tar
   return rounding_depth(alone) > 1;
 }
 
-Status compute_in_float32(const Graph& graph, NodeId id, Patch& patch) {
+Status compute_in_float32(const Graph& graph, NodeId id, Patch& patch, std::string_view why) {
   const Node& node = graph[id];
   std::vector<ValueId> inputs = node.inputs;
   DType narrow = DType::F16;
@@ -83,8 +91,8 @@ Status compute_in_float32(const Graph& graph, NodeId id, Patch& patch) {
     patch.replace(node.outputs[i], result);
   }
   patch.remove(id);
-  patch.remark(node, "computed in float32 and rounded once to " + std::string(name_of(narrow)) +
-                         ", which the target would round step by step");
+  patch.remark(node,
+               "computed in float32 and rounded once to " + std::string(name_of(narrow)) + ", " + std::string(why));
   return {};
 }
 
@@ -112,12 +120,18 @@ Result<Patch> widen_halves(const Graph& graph, const Target& target) {
     const NodeId id{static_cast<std::int32_t>(i)};
     const Node& node = graph[id];
     if (target.lite || !gives_halves(graph, node)) continue;
+    if (mixes_types(graph, node, target)) {
+      if (auto done = compute_in_float32(graph, id, patch, "as the target's operator is of one type"); !done)
+        return pass(done);
+      continue;
+    }
     const bool composed = target.framework == Framework::Keras && is_composed_by_keras(node.op);
     auto widens = composed || loses_its_number(node.op, graph[node.outputs[0]].type.dtype, target)
                       ? Result<bool>(true)
                       : takes_several_steps(graph, node, target);
     if (!widens) return pass(widens);
-    if (auto done = *widens ? compute_in_float32(graph, id, patch) : hold_bounds(graph, id, patch); !done)
+    constexpr std::string_view why = "which the target would round step by step";
+    if (auto done = *widens ? compute_in_float32(graph, id, patch, why) : hold_bounds(graph, id, patch); !done)
       return pass(done);
   }
   return patch;

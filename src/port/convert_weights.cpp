@@ -98,6 +98,29 @@ Status check_names(const std::vector<LoadedTensor>& tensors) {
   return {};
 }
 
+// Archives and HDF5 begin no name with a slash, and know no empty step in one.
+std::string name_in(Form form, const std::string& name) {
+  if (form != Form::Npz && form != Form::KerasWeights) return name;
+  std::string kept;
+  for (const char c : name)
+    if (c != '/' || (!kept.empty() && kept.back() != '/')) kept += c;
+  while (kept.ends_with('/')) kept.pop_back();
+  return kept;
+}
+
+// As they are named there, and what is said of it.
+std::optional<std::string> name_for(Form form, std::vector<LoadedTensor>& tensors) {
+  std::optional<std::string> said;
+  for (auto& [name, tensor] : tensors) {
+    std::string kept = name_in(form, name);
+    if (kept == name) continue;
+    if (!said)
+      said = fmt::format("such a file has no empty step in a name: '{}' is '{}' there, and others alike", name, kept);
+    name = std::move(kept);
+  }
+  return said;
+}
+
 Tensor written_as(const Tensor& tensor, Form form) {
   return form == Form::Npz && tensor.dtype() == DType::BF16 ? tensor.converted(DType::F32) : tensor;
 }
@@ -166,9 +189,11 @@ std::vector<std::string> notes_of(const WeightsFile& file, Form form, bool keras
 Status write_weights_file(const fs::path& name, const WeightsFile& file, const Append& append) {
   const auto form = form_of(name);
   if (!form) return std::unexpected(form.error());
-  if (auto good = check_names(file.tensors); !good) return good;
-  const bool keras = std::ranges::all_of(file.tensors, [](const auto& t) { return is_keras_name(t.name); });
-  return write_form(*form, file, keras, append);
+  WeightsFile named = file;
+  name_for(*form, named.tensors);
+  if (auto good = check_names(named.tensors); !good) return good;
+  const bool keras = std::ranges::all_of(named.tensors, [](const auto& t) { return is_keras_name(t.name); });
+  return write_form(*form, named, keras, append);
 }
 
 std::optional<std::string> name_below(std::string_view name, std::string_view below) {
@@ -208,6 +233,7 @@ Result<ConvertedWeights> convert_weights(const fs::path& source, const WeightsOp
     }
   if (chosen.empty()) return fail(Fault::Usage, "--below '" + options.below + "': no tensor lies below that name");
   file->tensors = std::move(chosen);
+  const auto renamed = name_for(*form, file->tensors);
   if (auto good = within(place, check_names(file->tensors)); !good) return pass(good);
   const bool keras = std::ranges::all_of(file->tensors, [](const auto& t) { return is_keras_name(t.name); });
   std::vector<DType> read;
@@ -229,6 +255,7 @@ Result<ConvertedWeights> convert_weights(const fs::path& source, const WeightsOp
   ConvertedWeights done{.tensors = std::move(*tensors),
                         .file = {options.output, out->bytes_written(0), *sha256},
                         .notes = notes_of(*file, *form, keras)};
+  if (renamed) done.notes.push_back(*renamed);
   if (changes) done.notes.insert(done.notes.begin(), *changes);
   if (auto s = out->commit(); !s) return pass(s);
   return done;

@@ -105,3 +105,26 @@ def test_a_function_of_pytorch_rounds_as_it_does(name, dtype, target, tmp_path):
     unit = {"float16": 2.0**-10, "bfloat16": 2.0**-7}[dtype]
     wanted = wanted.float().numpy()
     np.testing.assert_allclose(got.astype("float32"), wanted, rtol=2 * unit, atol=2 * unit * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_a_norm_whose_parameters_are_wider_is_of_one_type_in_onnx(dtype, tmp_path):
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm, self.groups = torch.nn.LayerNorm(6), torch.nn.GroupNorm(2, 4)
+
+        def forward(self, x):
+            return self.norm(x.to(dtype)).float(), self.groups(x.to(dtype)).float()
+
+    torch.manual_seed(4)
+    net, x = Net().eval(), torch.linspace(-3, 40, 48).reshape(2, 4, 6)
+    for weight in net.parameters():
+        torch.nn.init.uniform_(weight, 0.5, 2)
+    torch.export.save(torch.export.export(net, (x,)), tmp_path / "net.pt2")
+    path = ported(tmp_path / "net.pt2", "onnx", tmp_path)
+    onnx.checker.check_model(onnx.load(path), full_check=True)
+    session = onnxruntime.InferenceSession(path)
+    answers = session.run(None, {session.get_inputs()[0].name: x.numpy()})
+    for got, wanted in zip(answers, net(x), strict=True):
+        np.testing.assert_allclose(got, wanted.detach().numpy(), rtol=2 ** (-6 if dtype == torch.bfloat16 else -9))

@@ -77,6 +77,28 @@ TEST_F(ConvertWeights, OnlyNamesOfKerasMakeAFileThatKerasLoads) {
   EXPECT_TRUE(own->notes.empty());
 }
 
+TEST_F(ConvertWeights, EmptyStepsOfANameAreLeftOutWhereFilesHaveNone) {
+  const Tensor numbers = Tensor::of({3}, std::vector<float>{1, -2, 3});
+  const auto write = [&](const fs::path& file, std::vector<LoadedTensor> tensors) {
+    std::ofstream out(file, std::ios::binary);
+    return write_weights_file(file, {.tensors = std::move(tensors)}, [&](std::span<const std::byte> bytes) -> Status {
+      out.write(reinterpret_cast<const char*>(bytes.data()), std::ssize(bytes));
+      return {};
+    });
+  };
+  ASSERT_TRUE(write(folder / "a.safetensors", {{"/Relu//zero_point", numbers}}));
+  for (const char* name : {"a.npz", "a.weights.h5"}) {
+    const auto done = convert_weights(folder / "a.safetensors", {.output = folder / name, .below = {}});
+    ASSERT_TRUE(done) << message(done.error());
+    EXPECT_TRUE(same_bytes(named(folder / name).at("Relu/zero_point"), numbers)) << name;
+    EXPECT_TRUE(std::ranges::any_of(
+        done->notes, [](const auto& note) { return note.contains("'/Relu//zero_point' is 'Relu/zero_point' there"); }));
+  }
+  ASSERT_TRUE(write(folder / "b.safetensors", {{"/b", numbers}, {"b", numbers}}));
+  EXPECT_TRUE(refusal(convert_weights(folder / "b.safetensors", {.output = folder / "b.npz", .below = {}}))
+                  .contains("two tensors are named 'b'"));
+}
+
 TEST(NameBelow, IsWhatFollowsAWholeStepOfTheName) {
   EXPECT_EQ(name_below("state_dict.module.conv.weight", "state_dict.module"), "conv.weight");
   EXPECT_EQ(name_below("state_dict.module.conv.weight", "state_dict.module."), "conv.weight");

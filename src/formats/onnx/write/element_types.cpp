@@ -276,7 +276,8 @@ std::optional<ElementTypes::Untaken> ElementTypes::enter(const DocumentNode& nod
     const TypedPlace* place = place_at(row->inputs, i);
     if (!type) continue;
     if (const auto found = untaken(place, *type)) return found;
-    words.emplace(place->word, *type);
+    const DType first = words.emplace(place->word, *type).first->second;
+    if (first != *type) return Untaken{first, 0, *type};
   }
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     const TypedPlace* place = place_at(row->results, i);

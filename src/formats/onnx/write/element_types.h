@@ -18,6 +18,7 @@ class ElementTypes {
   struct Untaken {
     std::optional<DType> type{};  // nothing: the operator has no row
     Size since = 0;  // the operator set that takes it first; 0: none
+    std::optional<DType> beside{};  // another input's, which it would have to be
   };
   // Types the results of the next node. Something: the operator does not take what it reads, or cannot give what it should.
   std::optional<Untaken> enter(const DocumentNode& node);

@@ -68,7 +68,8 @@ Status check_element_types(const Document& document, const Sink& sink) {
     if (!untaken) continue;
     const std::string place = node.stands_for ? place_of(*node.stands_for) : "node '" + node.name + "'";
     if (!untaken->type) return within(place, Status(sink.broken(node.op)));
-    const std::string what = node.op + " of " + std::string(name_of(*untaken->type));
+    std::string what = node.op + " of " + std::string(name_of(*untaken->type));
+    if (untaken->beside) what += " and " + std::string(name_of(*untaken->beside));
     if (untaken->since == 0) return within(place, Status(sink.refused(what)));
     return within(place, Status(sink.too_old(what, untaken->since)));
   }
