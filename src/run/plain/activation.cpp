@@ -1,6 +1,7 @@
 #include "run/plain/define.h"
 #include "run/plain/folds.h"
 #include "run/plain/functions.h"
+#include "run/plain/lines.h"
 #include "run/threads.h"
 
 #include <limits>
@@ -114,20 +115,27 @@ template <class T>
 Status compute(const Softmax& op, const Call<T>& call) {
   if (call.out[0].values.empty()) return {};
   const Groups groups(call.in[0].shape, op.axes);
-  for (const Size start : groups.starts()) {
+  const std::span<const Size> all = groups.places();
+  groups.for_each([&](Size start, std::size_t) {
     const T* x = call.data(0) + start;
     T* y = call.out[0].values.data() + start;
     T most = x[0];
-    for (const Size place : groups.places())
+    for (const Size place : all)
       if (x[place] > most) most = x[place];
     double sum = 0;
-    for (const Size place : groups.places()) sum += std::exp(static_cast<double>(x[place] - most));
+    for_each_part(all, [&](std::span<const Size> places) {
+      double so_far = sum;
+      for (const Size place : places) so_far += std::exp(static_cast<double>(x[place] - most));
+      sum = so_far;
+    });
     const double log_sum = std::log(sum);
-    for (const Size place : groups.places()) {
-      const auto off = static_cast<double>(x[place] - most);
-      y[place] = static_cast<T>(op.logarithm ? off - log_sum : std::exp(off) / sum);
-    }
-  }
+    for_each_part(all, [&](std::span<const Size> places) {
+      for (const Size place : places) {
+        const auto off = static_cast<double>(x[place] - most);
+        y[place] = static_cast<T>(op.logarithm ? off - log_sum : std::exp(off) / sum);
+      }
+    });
+  });
   return {};
 }
 
@@ -135,15 +143,14 @@ template <class T>
 Status compute(const Hardmax& op, const Call<T>& call) {
   const Around a = around(call.in[0].shape, positive_axis(op.axis, static_cast<Size>(call.in[0].shape.size())));
   if (a.size == 0) return {};
-  for (Size o = 0; o < a.outer; ++o)
-    for (Size i = 0; i < a.inner; ++i) {
-      const Size start = o * a.size * a.inner + i;
-      const T* x = call.data(0) + start;
-      Size best = 0;
-      for (Size k = 1; k < a.size; ++k)
-        if (x[k * a.inner] > x[best * a.inner]) best = k;
-      call.out[0].values[static_cast<std::size_t>(start + best * a.inner)] = 1;
-    }
+  for_each_line(a, [&](Size o, Size i) {
+    const Size start = o * a.size * a.inner + i;
+    const T* x = call.data(0) + start;
+    Size best = 0;
+    for (Size k = 1; k < a.size; ++k)
+      if (x[k * a.inner] > x[best * a.inner]) best = k;
+    call.out[0].values[static_cast<std::size_t>(start + best * a.inner)] = 1;
+  });
   return {};
 }
 
@@ -151,11 +158,10 @@ template <class T>
 Status compute(const Glu& op, const Call<T>& call) {
   const Around a = around(call.in[0].shape, positive_axis(op.axis, static_cast<Size>(call.in[0].shape.size())));
   const Size half = a.size / 2 * a.inner;
-  for (Size o = 0; o < a.outer; ++o)
-    for (Size i = 0; i < half; ++i) {
-      const T* x = call.data(0) + 2 * o * half + i;
-      call.out[0].values[static_cast<std::size_t>(o * half + i)] = x[0] * sigmoid(x[half]);
-    }
+  for_each_line({a.outer, 2, half}, [&](Size o, Size i) {
+    const T* x = call.data(0) + 2 * o * half + i;
+    call.out[0].values[static_cast<std::size_t>(o * half + i)] = x[0] * sigmoid(x[half]);
+  });
   return {};
 }
 
@@ -164,7 +170,8 @@ Status compute(const PRelu&, const Call<T>& call) {
   const Sizes &shape = call.in[0].shape, &slope = call.in[1].shape;
   const Sizes strides = strides_of(slope);
   const T* x = call.data(0);
-  for (std::size_t at = 0; at < call.in[0].values.size(); ++at) {
+  Polling polling;
+  for (std::size_t at = 0; at < call.in[0].values.size() && !polling.ends(static_cast<Size>(slope.size())); ++at) {
     Size from = 0;
     for (std::size_t i = slope.size(), rest = at; i-- > 0;) {
       const auto size = static_cast<std::size_t>(shape[i + 1]);

@@ -1,4 +1,5 @@
 #include "run/plain/define.h"
+#include "run/plain/lines.h"
 
 #include <algorithm>
 #include <cmath>
@@ -164,15 +165,19 @@ Status compute(const Where&, const Call<T>& call) {
                            stretched(call.in[2].shape, shape)};
   Sizes index(shape.size(), 0);
   Size at[] = {0, 0, 0};
-  for (T& y : call.out[0].values) {
-    y = call.data(0)[at[0]] != 0 ? call.data(1)[at[1]] : call.data(2)[at[2]];
-    for (std::size_t i = shape.size(); i-- > 0;) {
-      for (std::size_t k = 0; k < 3; ++k) at[k] += strides[k][i];
-      if (++index[i] < shape[i]) break;
-      for (std::size_t k = 0; k < 3; ++k) at[k] -= strides[k][i] * shape[i];
-      index[i] = 0;
+  Polling polling;
+  constexpr std::size_t most = 1 << 16;
+  const std::span<T> all = call.out[0].values;
+  for (std::size_t begin = 0; begin < all.size() && !polling.ends(most); begin += most)
+    for (T& y : all.subspan(begin, std::min(most, all.size() - begin))) {
+      y = call.data(0)[at[0]] != 0 ? call.data(1)[at[1]] : call.data(2)[at[2]];
+      for (std::size_t i = shape.size(); i-- > 0;) {
+        for (std::size_t k = 0; k < 3; ++k) at[k] += strides[k][i];
+        if (++index[i] < shape[i]) break;
+        for (std::size_t k = 0; k < 3; ++k) at[k] -= strides[k][i] * shape[i];
+        index[i] = 0;
+      }
     }
-  }
   return {};
 }
 

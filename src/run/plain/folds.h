@@ -1,6 +1,6 @@
 // Numbers grouped by axes: which elements of a tensor belong together when some of its axes are reduced.
 #pragma once
-#include "run/plain/kernels.h"
+#include "run/plain/lines.h"
 
 #include <algorithm>
 
@@ -18,7 +18,13 @@ class Groups {
       spread(reduced ? places_ : starts_, shape[i], strides[i]);
     }
   }
-  const Sizes& starts() const { return starts_; }   // offset of the first element of each group, in row-major order
+  // Of each group the offset of its first element and its number, in row-major order.
+  template <class F>
+  void for_each(const F& group) const {
+    Polling polling;
+    for (std::size_t g = 0; g < starts_.size() && !polling.ends(static_cast<Size>(places_.size())); ++g)
+      group(starts_[g], g);
+  }
   const Sizes& places() const { return places_; }   // offsets within a group, in row-major order of the reduced axes
 
  private:

@@ -1,5 +1,6 @@
 #include "run/plain/define.h"
 #include "run/plain/folds.h"
+#include "run/plain/lines.h"
 #include "run/threads.h"
 
 #include <cmath>
@@ -20,8 +21,9 @@ Status compute(const BatchNorm& op, const Call<T>& call) {
   }
   const T* x = call.data(0);
   T* y = call.out[0].values.data();
+  Polling polling;
   if (a.inner == 1) {  // channels last: along the channels
-    for (Size o = 0; o < a.outer; ++o, x += a.size, y += a.size)
+    for (Size o = 0; o < a.outer && !polling.ends(a.size); ++o, x += a.size, y += a.size)
       for (Size c = 0; c < a.size; ++c) {
         const auto at = static_cast<std::size_t>(c);
         y[c] = (x[c] - mean[c]) * scale[at] + offset[at];
@@ -29,7 +31,7 @@ Status compute(const BatchNorm& op, const Call<T>& call) {
     return {};
   }
   for (Size o = 0; o < a.outer; ++o)
-    for (Size c = 0; c < a.size; ++c) {
+    for (Size c = 0; c < a.size && !polling.ends(a.inner); ++c) {
       const T s = scale[static_cast<std::size_t>(c)], b = offset[static_cast<std::size_t>(c)], m = mean[c];
       for (Size i = 0; i < a.inner; ++i, ++x, ++y) *y = (*x - m) * s + b;
     }
@@ -69,7 +71,7 @@ template <class T>
 Status compute(const LayerNorm& op, const Call<T>& call) {
   const Groups groups(call.in[0].shape, op.axes);
   const T *gamma = call.optional(1), *beta = call.optional(2);
-  for (const Size start : groups.starts()) {
+  groups.for_each([&](Size start, std::size_t) {
     const T* x = call.data(0) + start;
     T* y = call.out[0].values.data() + start;
     const Moments m = moments_of(x, groups.places());
@@ -80,7 +82,7 @@ Status compute(const LayerNorm& op, const Call<T>& call) {
           (static_cast<double>(x[place]) - centre) * scale * (gamma ? static_cast<double>(gamma[i]) : 1);
       y[place] = static_cast<T>(value + (beta ? static_cast<double>(beta[i]) : 0));
     }
-  }
+  });
   return {};
 }
 
@@ -97,7 +99,7 @@ Status compute(const GroupNorm& op, const Call<T>& call) {
   const Groups groups(shape, reduced);
   const Around a = around(call.in[0].shape, op.axis);
   const T *gamma = call.optional(1), *beta = call.optional(2);
-  for (const Size start : groups.starts()) {
+  groups.for_each([&](Size start, std::size_t) {
     const Moments m = moments_of(call.data(0) + start, groups.places());
     const double scale = 1 / std::sqrt(m.variance + op.epsilon);
     for (const Size place : groups.places()) {
@@ -107,7 +109,7 @@ Status compute(const GroupNorm& op, const Call<T>& call) {
       if (beta) value += static_cast<double>(beta[channel]);
       call.out[0].values[static_cast<std::size_t>(at)] = static_cast<T>(value);
     }
-  }
+  });
   return {};
 }
 
@@ -115,7 +117,7 @@ template <class T>
 Status compute(const RmsNorm& op, const Call<T>& call) {
   const Groups groups(call.in[0].shape, op.axes);
   const T* gamma = call.optional(1);
-  for (const Size start : groups.starts()) {
+  groups.for_each([&](Size start, std::size_t) {
     const T* x = call.data(0) + start;
     const double mean = square_sum(x, groups.places()) / static_cast<double>(groups.places().size());
     const double scale = 1 / std::sqrt(mean + op.epsilon);
@@ -124,20 +126,20 @@ Status compute(const RmsNorm& op, const Call<T>& call) {
       call.out[0].values[static_cast<std::size_t>(start + place)] =
           static_cast<T>(static_cast<double>(x[place]) * scale * (gamma ? static_cast<double>(gamma[i]) : 1));
     }
-  }
+  });
   return {};
 }
 
 template <class T>
 Status compute(const UnitNorm& op, const Call<T>& call) {
   const Groups groups(call.in[0].shape, op.axes);
-  for (const Size start : groups.starts()) {
+  groups.for_each([&](Size start, std::size_t) {
     const T* x = call.data(0) + start;
     const double scale = 1 / std::sqrt(std::max(square_sum(x, groups.places()), op.epsilon));
     for (const Size place : groups.places())
       call.out[0].values[static_cast<std::size_t>(start + place)] =
           static_cast<T>(static_cast<double>(x[place]) * scale);
-  }
+  });
   return {};
 }
 
@@ -145,7 +147,7 @@ template <class T>
 Status compute(const LengthNorm& op, const Call<T>& call) {
   const Groups groups(call.in[0].shape, op.axes);
   if (call.out[0].values.empty()) return {};
-  for (const Size start : groups.starts()) {
+  groups.for_each([&](Size start, std::size_t) {
     const T* x = call.data(0) + start;
     T* y = call.out[0].values.data() + start;
     double length = 0;
@@ -157,7 +159,7 @@ Status compute(const LengthNorm& op, const Call<T>& call) {
     if (!std::isinf(op.p)) length = op.p == 2 ? std::sqrt(length) : std::pow(length, 1 / op.p);
     const double divisor = length < op.epsilon ? op.epsilon : length;
     for (const Size place : groups.places()) y[place] = static_cast<T>(static_cast<double>(x[place]) / divisor);
-  }
+  });
   return {};
 }
 

@@ -1,5 +1,6 @@
 #include "ops/padding.h"
 #include "run/plain/define.h"
+#include "run/plain/lines.h"
 
 #include <algorithm>
 
@@ -33,12 +34,13 @@ struct Padder {
   T* y = nullptr;
   T value = 0;
 
-  void fill(std::size_t axis, Size from, Size to) const {
+  void fill(std::size_t axis, Size from, Size to, Polling& polling) const {
     const Sizes& cells = sources[axis];
+    if (axis + 1 == sources.size() && polling.ends(static_cast<Size>(cells.size()))) return;
     for (std::size_t i = 0; i < cells.size(); ++i) {
       const Size next = from < 0 || cells[i] < 0 ? -1 : from + cells[i] * x_strides[axis];
       const Size at = to + static_cast<Size>(i) * y_strides[axis];
-      if (axis + 1 < sources.size()) fill(axis + 1, next, at);
+      if (axis + 1 < sources.size()) fill(axis + 1, next, at, polling);
       else y[at] = next < 0 ? value : x[next];
     }
   }
@@ -63,8 +65,9 @@ Status pad_by(const Pad& pad, const Call<T>& call) {
     }
   }
   if (call.out[0].values.empty()) return {};
+  Polling polling;
   Padder<T>{sources, strides_of(in), strides_of(out), call.data(0), call.out[0].values.data(), in_type<T>(pad.value)}
-      .fill(0, 0, 0);
+      .fill(0, 0, 0, polling);
   return {};
 }
 

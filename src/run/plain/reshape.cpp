@@ -1,4 +1,5 @@
 #include "run/plain/define.h"
+#include "run/plain/lines.h"
 
 #include <algorithm>
 #include <numeric>
@@ -9,13 +10,14 @@ namespace {
 
 // y, walked in row-major order of `shape`, takes x at the given strides.
 template <class T>
-void copy_strided(const T* x, const Sizes& shape, const Sizes& strides, std::size_t axis, T*& y) {
+void copy_strided(const T* x, const Sizes& shape, const Sizes& strides, std::size_t axis, T*& y, Polling& polling) {
   const Size size = shape[axis], stride = strides[axis];
   if (axis + 1 == shape.size()) {
+    if (polling.ends(size)) return void(y += size);
     for (Size i = 0; i < size; ++i) *y++ = x[i * stride];
     return;
   }
-  for (Size i = 0; i < size; ++i) copy_strided(x + i * stride, shape, strides, axis + 1, y);
+  for (Size i = 0; i < size; ++i) copy_strided(x + i * stride, shape, strides, axis + 1, y, polling);
 }
 
 // x seen as `shape`, its axes put in the order of `permutation`, written to y.
@@ -30,7 +32,10 @@ Status permute(const Call<T>& call, const Sizes& shape, const Sizes& permutation
   }
   T* y = call.out[0].values.data();
   if (sizes.empty()) *y = call.in[0].values[0];
-  else copy_strided(call.data(0), sizes, strides, 0, y);
+  else {
+    Polling polling;
+    copy_strided(call.data(0), sizes, strides, 0, y, polling);
+  }
   return {};
 }
 
@@ -89,9 +94,11 @@ template <class O, class F>
 void for_each_block_cell(const O& op, const Sizes& space, const Sizes& blocks, const F& visit) {
   const Sizes space_strides = strides_of(space), block_strides = strides_of(blocks);
   Size inner = 1;
+  Polling polling;
   const std::size_t last = op.axes.empty() ? 0 : static_cast<std::size_t>(op.axes.back());
   for (std::size_t i = last + 1; i < space.size(); ++i) inner *= space[i];
   const auto step = [&](const auto& self, std::size_t axis, std::size_t entry, Size from, Size to, Size group) -> void {
+    if (polling.ends(axis > last ? inner : 0)) return;
     if (axis > last) return visit(from, to + group * space[0] * block_strides[0], inner);
     const bool blocked = entry < op.axes.size() && static_cast<std::size_t>(op.axes[entry]) == axis;
     for (Size i = 0; i < space[axis]; ++i) {

@@ -1,4 +1,5 @@
 #include "run/plain/define.h"
+#include "run/plain/lines.h"
 
 #include <algorithm>
 #include <string>
@@ -12,8 +13,15 @@ template <class T, class Index>
 void take(const Call<T>& call, std::size_t output, Size axis, Size count, const Index& index_of) {
   const Around a = around(call.in[0].shape, axis);
   T* y = call.out[output].values.data();
+  const Size rows = std::max<Size>(1, (1 << 16) / std::max<Size>(a.inner, 1));
+  Polling polling;
   for (Size o = 0; o < a.outer; ++o)
-    for (Size i = 0; i < count; ++i) y = std::copy_n(call.data(0) + (o * a.size + index_of(i)) * a.inner, a.inner, y);
+    for (Size first = 0; first < count; first += rows) {
+      const Size end = std::min(count, first + rows);
+      if (polling.ends((end - first) * a.inner)) return;
+      for (Size i = first; i < end; ++i)
+        y = std::copy_n(call.data(0) + (o * a.size + index_of(i)) * a.inner, a.inner, y);
+    }
 }
 
 // Indices as they came, negative ones counted from the end.
@@ -34,10 +42,11 @@ template <class T>
 Status compute(const Concat& op, const Call<T>& call) {
   const Around whole = around(call.out[0].shape, op.axis);
   Size done = 0;
+  Polling polling;
   for (const Operand<T>& part : call.in) {
     const Around a = around(part.shape, op.axis);
     const Size run = a.size * a.inner;
-    for (Size o = 0; o < a.outer; ++o)
+    for (Size o = 0; o < a.outer && !polling.ends(run); ++o)
       std::copy_n(part.values.data() + o * run, run, call.out[0].values.data() + (o * whole.size + done) * whole.inner);
     done += a.size;
   }
@@ -92,7 +101,8 @@ Status compute(const GatherElements& op, const Call<T>& call) {
   if (!places) return pass(places);
   const Sizes strides = strides_of(from);
   Sizes index(shape.size(), 0);
-  for (std::size_t i = 0; i < places->size(); ++i) {
+  Polling polling;
+  for (std::size_t i = 0; i < places->size() && !polling.ends(1); ++i) {
     Size at = (*places)[i] * strides[along];
     for (std::size_t axis = 0; axis < shape.size(); ++axis)
       if (axis != along) at += index[axis] * strides[axis];
