@@ -14,6 +14,46 @@ if TYPE_CHECKING:
 else:
     from . import _numpy as np
 
+_SHOWN, _LETTERS = 3, 120  # how many of many, and of how long a text
+
+
+def shown(value: Any) -> str:
+    """A value as a message shows it: what is long by its beginning, arrays by their type and shape."""
+    if hasattr(value, "shape") and hasattr(value, "dtype") and not isinstance(value, np.generic):
+        return f"<{type(value).__module__}.{type(value).__qualname__} of {value.dtype}, shape {tuple(value.shape)}>"
+    if isinstance(value, Mapping):
+        items = [f"{shown(key)}: {shown(one)}" for key, one in list(value.items())[:_SHOWN]]
+        return "{" + ", ".join(items + ["..."] * (len(value) > _SHOWN)) + "}"
+    if type(value) in (list, tuple):
+        items = [shown(one) for one in value[:_SHOWN]] + ["..."] * (len(value) > _SHOWN)
+        text = ", ".join(items)
+        return f"[{text}]" if isinstance(value, list) else f"({text}{',' * (len(value) == 1)})"
+    text = repr(value)
+    return text if len(text) <= _LETTERS else f"{text[:_LETTERS]}..."
+
+
+def _of_tensorflow(x: Any) -> Any:
+    """A tensor or variable of TensorFlow's where it lies, as its buffer; what has none (bfloat16) as TensorFlow's own copy."""
+    x = x.read_value() if hasattr(x, "read_value") else x
+    try:
+        return np.asarray(memoryview(x))
+    except (BufferError, TypeError, ValueError):
+        return x.numpy()
+
+
+def _of_torch(x: Any) -> Any:
+    """A tensor that may be one of a subclass's, without its gradients and dense."""
+    if getattr(x, "is_meta", False):
+        raise UsageError("a tensor on the device 'meta' has a shape and no numbers: give one that has")
+    layout = str(getattr(x, "layout", "torch.strided"))
+    if layout != "torch.strided" or getattr(x, "is_nested", False):
+        raise UsageError(f"a tensor of layout {'nested' if getattr(x, 'is_nested', False) else layout.removeprefix('torch.')} is not taken: "
+                         "give a dense one, x.to_dense() or x.to_padded_tensor(0)")
+    x = x.detach().cpu().resolve_neg().contiguous()
+    if x.is_complex() or x.is_quantized:
+        raise UsageError(f"a tensor of {x.dtype} is not taken: give float, integer or bool of at most 64 bits")
+    return x
+
 
 def _array(x: Any) -> Any:
     """What the native part looks at without a copy where it can: dense numbers in this machine's memory."""
@@ -21,12 +61,9 @@ def _array(x: Any) -> Any:
     refusal = ""
     try:
         if kind.startswith("torch.") or hasattr(x, "detach"):  # gradients stay where they are
-            x = x.detach().cpu().resolve_neg().contiguous()
-            if x.is_complex() or x.is_quantized:
-                raise UsageError(f"a tensor of {x.dtype} is not taken: give float, integer or bool of at most 64 bits")
-            return x
+            return _of_torch(x)
         if kind.startswith("tensorflow."):  # DLPack of its strings ends the process
-            x = x.numpy()
+            x = _of_tensorflow(x)
         elif hasattr(x, "__dlpack__") and not isinstance(x, np.ndarray):
             try:
                 x = np.from_dlpack(x)
@@ -43,8 +80,7 @@ def _array(x: Any) -> Any:
         raise UsageError(f"{kind} does not hand over its numbers ({refusal}): give them in this machine's memory")
     if x.dtype.hasobject or x.dtype.kind not in "fiub" or x.dtype.itemsize > 8:
         raise UsageError(f"an array of dtype {x.dtype} is not taken: give float, integer or bool of at most 64 bits")
-    x = np.asarray(x, dtype=x.dtype.newbyteorder("="), order="C")
-    return x if x.flags.writeable else x.copy()
+    return np.asarray(x, dtype=x.dtype.newbyteorder("="), order="C")
 
 
 def _sizes(numbers: Any, name: str) -> list[int | None]:
@@ -52,13 +88,13 @@ def _sizes(numbers: Any, name: str) -> list[int | None]:
     if numbers is None:
         return []
     if isinstance(numbers, (str, bytes)):
-        raise UsageError(f"{name}={numbers!r} is no size: give whole numbers, (224, 224), with None for a free one")
+        raise UsageError(f"{name}={shown(numbers)} is no size: give whole numbers, (224, 224), with None for a free one")
     try:
         if hasattr(numbers, "__index__"):
             return [_whole(numbers, name)]
         return [None if n is None else _whole(n, name) for n in numbers]
     except TypeError:
-        raise UsageError(f"{name}={numbers!r} is no size: give whole numbers, or None for a free one") from None
+        raise UsageError(f"{name}={shown(numbers)} is no size: give whole numbers, or None for a free one") from None
 
 
 def _is_truth(value: Any) -> bool:
@@ -71,25 +107,25 @@ def _whole(number: Any, name: str, least: int = 0, most: int = 2**62) -> int:
     except TypeError:
         value = None
     if value is None or _is_truth(number) or not least <= value <= most:
-        raise UsageError(f"{name}={number!r} is not taken: give a whole number from {least} to {most}") from None
+        raise UsageError(f"{name}={shown(number)} is not taken: give a whole number from {least} to {most}") from None
     return value
 
 
 def _truth(value: Any, name: str) -> bool:
     if not _is_truth(value):
-        raise UsageError(f"{name}={value!r} is not taken: give True or False")
+        raise UsageError(f"{name}={shown(value)} is not taken: give True or False")
     return bool(value)
 
 
 def _text(value: Any, name: str) -> str:
     if not isinstance(value, str):
-        raise UsageError(f"{name}={value!r} is not taken: give a string")
+        raise UsageError(f"{name}={shown(value)} is not taken: give a string")
     return value
 
 
 def _path(value: Any, name: str) -> bytes:
     if not isinstance(value, (str, bytes, os.PathLike)) or not os.fspath(value):
-        raise UsageError(f"{name}={value!r} is no path")
+        raise UsageError(f"{name}={shown(value)} is no path")
     return os.fsencode(value)
 
 
@@ -97,7 +133,7 @@ def _names(value: Any, name: str) -> list[str]:
     if isinstance(value, str):
         return [value]
     if not isinstance(value, (list, tuple, set, frozenset)) or not all(isinstance(one, (str, os.PathLike)) for one in value):
-        raise UsageError(f"{name}={value!r} is not taken: give a string, or several in a list")
+        raise UsageError(f"{name}={shown(value)} is not taken: give a string, or several in a list")
     return [os.fspath(one) for one in value]
 
 
@@ -122,7 +158,7 @@ def _literal(value: Any, name: str) -> str:
         return f"({items})" if isinstance(value, tuple) else f"[{items}]"
     if isinstance(value, Mapping):
         return "{" + "".join(f"{_literal(key, name)}: {_literal(one, name)}, " for key, one in value.items()) + "}"
-    raise UsageError(f"names: {name}={value!r} is not taken: give numbers, strings, None, or tuples, lists and dicts of them")
+    raise UsageError(f"names: {name}={shown(value)} is not taken: give numbers, strings, None, or tuples, lists and dicts of them")
 
 
 def _seed(seed: Any) -> int:
@@ -151,7 +187,7 @@ def _reading(size=None, shapes=None, types=None, weights=None, outputs=(), impor
         try:
             reading.types = {name: str(np.dtype(type)) if not isinstance(type, str) else type for name, type in named.items()}
         except (TypeError, ValueError):
-            raise UsageError(f"types={types!r} is not taken: give an element type such as 'int64', or a dict of them by input") from None
+            raise UsageError(f"types={shown(types)} is not taken: give an element type such as 'int64', or a dict of them by input") from None
     reading.outputs = _names(outputs, "outputs")
     roots = _names([import_roots] if isinstance(import_roots, os.PathLike) else import_roots, "import_roots")
     reading.import_roots = [os.fsencode(root) for root in roots]
@@ -159,7 +195,7 @@ def _reading(size=None, shapes=None, types=None, weights=None, outputs=(), impor
         reading.seed = _seed(seed)
     if names is not None:
         if not isinstance(names, Mapping):
-            raise UsageError(f"names={names!r} is not taken: give a dict of values by name")
+            raise UsageError(f"names={shown(names)} is not taken: give a dict of values by name")
         reading.names = [f"{_text(name, 'names')}={_literal(value, name)}" for name, value in names.items()]
     reading.dequantizes = _truth(dequantize, "dequantize")
     reading.signature = _text(signature, "signature")
@@ -172,7 +208,7 @@ def _padding(size: Any, kernel: Any, channels: Any, layout: Any) -> _convoy.PadS
     kernels = _sizes(kernel, "kernel")
     settings.kernel = [one for one in kernels if one is not None]
     if len(settings.kernel) < len(kernels):
-        raise UsageError(f"kernel={kernel!r} is not taken: give whole numbers")
+        raise UsageError(f"kernel={shown(kernel)} is not taken: give whole numbers")
     if channels is not None:
         settings.channels = _whole(channels, "channels", 1)
     settings.layout = _text(layout, "layout")
@@ -183,7 +219,7 @@ def _porting(to="", force=False, proof=True, without=(), opset=None, interface="
              external_data=False, float16_weights=False, reals=None, quantized=None, seed=None, threads=0) -> _convoy.PortSettings:
     settings = _convoy.PortSettings()
     if interface not in ("target", "source"):
-        raise UsageError(f"interface={interface!r}: write 'target' or 'source'")
+        raise UsageError(f"interface={shown(interface)}: write 'target' or 'source'")
     settings.source_axes = interface == "source"
     settings.to = _text(to, "to")
     settings.overwrites, settings.proves = _truth(force, "force"), _truth(proof, "proof")
@@ -194,9 +230,9 @@ def _porting(to="", force=False, proof=True, without=(), opset=None, interface="
     settings.optimizes, settings.external_data = _truth(optimize, "optimize"), _truth(external_data, "external_data")
     settings.rounds_to_halves = _truth(float16_weights, "float16_weights")
     if reals is not None and not settings.set_reals(_text(reals, "reals")):
-        raise UsageError(f"reals={reals!r}: write 'float16', 'bfloat16' or 'float32'")
+        raise UsageError(f"reals={shown(reals)}: write 'float16', 'bfloat16' or 'float32'")
     if quantized is not None and not settings.set_quantized(_text(quantized, "quantized")):
-        raise UsageError(f"quantized={quantized!r}: write 'keep', 'fake' or 'float'")
+        raise UsageError(f"quantized={shown(quantized)}: write 'keep', 'fake' or 'float'")
     if seed is not None:
         settings.seed = _seed(seed)
     settings.threads = _threads(threads)

@@ -12,7 +12,7 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from . import _convoy
-from ._arguments import _array, _whole
+from ._arguments import _array, _whole, shown
 from .errors import BrokenFile, UsageError
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Function:
             made = _convoy.call(self._framework, self.__name__, arrays, json.dumps(arguments), opset, results)
         except BrokenFile as error:  # there is no file
             missing = next((name for name in arguments if f"argument '{name}' is missing" in error.what), None)
-            what = error.what if missing is None else f"{missing}={given[missing]!r} is no array: give one of numpy's, or another that comes by DLPack"
+            what = error.what if missing is None else f"{missing}={shown(given[missing])} is no array: give one of numpy's, or another that comes by DLPack"
             raise UsageError(what, error.where) from None
         return made[0] if len(made) == 1 else tuple(made)
 
@@ -94,7 +94,7 @@ class Function:
             pass
         if isinstance(value, (float, np.floating)) and math.isfinite(value):
             return float(value)
-        raise UsageError(f"{name}={value!r} is not taken: give an array, finite numbers, truths or words")
+        raise UsageError(f"{name}={shown(value)} is not taken: give an array, finite numbers, truths or words")
 
 
 class Functions:

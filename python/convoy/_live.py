@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Callable, Iterator, TypeVar
 
 from . import _remote
-from ._arguments import _array
-from .errors import BrokenFile, FileError, Unsupported, UsageError
+from ._arguments import _array, shown
+from .errors import BrokenFile, Error, FileError, Unsupported, UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path  # it takes as long to import as all else here
@@ -272,11 +272,36 @@ def _export_is_quiet() -> Iterator[None]:
             one.removeFilter(is_heard)
 
 
-def _save_module(module: Any, inputs: tuple, path: Path, frees_batch: bool) -> None:
-    import torch
+def _check_has_numbers(module: Any, place: str) -> None:
+    import itertools
 
+    for name, one in itertools.chain(module.named_parameters(), module.named_buffers()):
+        if one.is_meta:
+            raise UsageError(f"'{name}' lies on the device 'meta', which keeps no numbers: load its weights first, "
+                             "module.load_state_dict(state, assign=True), or give it some, module.to_empty(device='cpu')", place)
+
+
+def _save_module(module: Any, inputs: tuple, path: Path, frees_batch: bool) -> None:
+    place = type(module).__name__
     if not inputs:
         raise UsageError("a live torch.nn.Module is read by torch.export, which needs an example input: give x")
+    _check_has_numbers(module, place)
+    try:
+        _save_called_with(module, inputs, path, frees_batch)
+    except (Unsupported, UsageError):
+        if len(inputs) != 1 or type(inputs[0]) is not tuple:
+            raise
+        try:
+            _save_called_with(module, inputs[0], path, frees_batch)  # all arguments in a tuple, as torch.onnx.export takes them
+            return
+        except (Unsupported, UsageError):
+            pass
+        raise
+
+
+def _save_called_with(module: Any, inputs: tuple, path: Path, frees_batch: bool) -> None:
+    import torch
+
     place = type(module).__name__
     try:
         examples = tuple(packed(x, _example(module)) for x in inputs)
@@ -325,6 +350,18 @@ def _read_whole(thing: Any) -> bytes:
     return bytes(data)
 
 
+@contextlib.contextmanager
+def read_from(thing: Any) -> Iterator[None]:
+    """Failures of what is read meanwhile say where an open file stood, if that was not its beginning."""
+    begun = _stands_at(thing) if is_open(thing) else 0
+    try:
+        yield
+    except Error as error:
+        if begun:
+            error.say(f"{error.what} (the open file was read from byte {begun} on, where it stood: seek(0) goes to its beginning)")
+        raise
+
+
 def is_open(thing: Any) -> bool:
     if isinstance(thing, (str, os.PathLike)) or kind_of(thing):
         return False
@@ -361,6 +398,8 @@ def is_bytes(thing: Any) -> bool:
 def _save_pieces(pieces: Mapping, folder: Path) -> Path:
     """Files that belong together, under the names that they have for each other; the path of the first."""
     paths = []
+    if any(hasattr(piece, "shape") and hasattr(piece, "dtype") for piece in pieces.values()):
+        raise UsageError(f"{shown(pieces)} is a dict of arrays, which says no layers: give the model, and this as weights=")
     for name, piece in pieces.items():
         parts = name.split("/") if isinstance(name, str) else []
         if not parts or any(part in ("", ".", "..") or "\0" in part for part in parts):
@@ -429,17 +468,52 @@ def save(thing: Any, folder: Path, inputs: tuple = (), frees_batch: bool = True)
     return path
 
 
-def read(thing: Any, folder: Path, inputs: tuple, use: Callable[[Path], T]) -> T:
-    """What `use` makes of the model's file. A module that is not carried with its batch free is carried with that of the example."""
-    begun = _stands_at(thing) if is_open(thing) else 0
-    path = save(thing, folder, inputs)
-    try:
-        return use(path)
-    except BrokenFile as error:
-        if begun:
-            raise BrokenFile(f"{error.what} (the open file was read from byte {begun} on, where it stood: seek(0) goes to its beginning)", error.where) from error
-        raise
-    except Unsupported:
-        if kind_of(thing) != "module":
-            raise
-    return use(save(thing, folder, inputs, frees_batch=False))
+def check_takes_examples(thing: Any, inputs: tuple) -> None:
+    if inputs and kind_of(thing) not in ("module", "script", "keras"):
+        raise UsageError(f"an example input is given ({shown(inputs[0])}), which only a live torch.nn.Module, ScriptModule or keras.Model takes: "
+                         "the model itself says what its inputs are", _name_of(thing) if is_open(thing) else "")
+
+
+def check_is_built(other: Any) -> None:
+    """A model beside another one, whose example it is: axes that lie otherwise would build it for good with wrong sizes."""
+    if kind_of(other) == "keras" and not other.built:
+        raise UsageError("is not built, and has neither shapes nor weights yet: call it once, or begin it with a keras.Input",
+                         f"{type(other).__name__} '{other.name}'")
+
+
+def said_by(thing: Any, inputs: tuple, frees_batch: bool) -> dict:
+    """Shapes and types of a ScriptModule's inputs, as arguments of reading: its file declares none. The first axis is free where the
+    module lets it be."""
+    if kind_of(thing) != "script" or not inputs:
+        return {}
+    if len(inputs) == 1 and type(inputs[0]) is tuple:
+        inputs = inputs[0]
+    names = [one.name for one in thing.forward.schema.arguments[1:]]
+    if len(inputs) > len(names):
+        raise UsageError(f"{len(inputs)} example inputs, and its forward takes {len(names)}: {', '.join(names)}", _stem_of(thing))
+    shapes, types = {}, {}
+    for name, x in zip(names, inputs):
+        try:
+            seen = _array(x)
+        except UsageError as error:
+            raise UsageError(f"the example input '{name}': {error.what}", _stem_of(thing)) from None
+        sizes = [int(n) for n in seen.shape]
+        shapes[name] = [None, *sizes[1:]] if frees_batch and len(sizes) > 1 else sizes
+        kind = str(seen.dtype).removeprefix("torch.")
+        if not kind.startswith(("float", "bfloat")):
+            types[name] = kind
+    return {"shapes": shapes, "types": types} if types else {"shapes": shapes}
+
+
+def read(thing: Any, folder: Path, inputs: tuple, use: Callable[[Path, dict], T]) -> T:
+    """What `use` makes of the model's file, and of what an example says of its inputs. A module that is not carried with its batch free is carried with that of the example."""
+    with read_from(thing):
+        path = save(thing, folder, inputs)
+        try:
+            return use(path, said_by(thing, inputs, frees_batch=True))
+        except Unsupported:
+            if kind_of(thing) not in ("module", "script") or not inputs:
+                raise
+        if kind_of(thing) == "module":
+            path = save(thing, folder, inputs, frees_batch=False)
+        return use(path, said_by(thing, inputs, frees_batch=False))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _convoy
 from ._arguments import _array
-from ._live import packed
+from ._live import packed, warn
 from ._live_keras_opened import Opened, opened
 from .errors import Error, Unsupported, UsageError
 
@@ -26,9 +26,9 @@ _SHARE, _FAR = 0.01, {False: 1e-3, True: 5e-2}  # of how many numbers, how far r
 
 def save(model: Any, path: Path, inputs: tuple) -> None:
     """Raises Unsupported where the file says something else than the object does, or Keras writes none."""
-    if not model.built:
-        raise UsageError("is not built, and has neither shapes nor weights yet: call it once, or begin it with a keras.Input", _place_of(model))
     inputs = tuple(packed(x, lambda one: np.asarray(_array(one))) for x in inputs)
+    if not model.built:
+        _build(model, inputs)
     for layer in model._flatten_layers():
         for key in ("activation", "recurrent_activation"):
             _check_activation(layer, key)
@@ -39,6 +39,19 @@ def save(model: Any, path: Path, inputs: tuple) -> None:
             line = (str(error).strip() or "no message").splitlines()[0]
             raise Unsupported(f"Keras does not save the model ({type(error).__name__}: {line})", _place_of(model)) from error
         _check_numbers(model, path, written)
+
+
+def _build(model: Any, inputs: tuple) -> None:
+    """By one call in inference, as Keras itself builds what states no shapes; nothing else of the model changes."""
+    if not inputs:
+        raise UsageError("is not built, and has neither shapes nor weights yet: call it once, give an example input, or begin it with a keras.Input",
+                         _place_of(model))
+    try:
+        model(*inputs)
+    except Exception as error:
+        line = (str(error).strip() or "no message").splitlines()[0]
+        raise UsageError(f"is not built, and is not called with the example input ({type(error).__name__}: {line})", _place_of(model)) from error
+    warn(f"{_place_of(model)}: was not built; it was called once with the example input, which builds it")
 
 
 def _place_of(thing: Any) -> str:

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import _convoy, _html, _live, _remote, _weights
-from ._arguments import _array, _names, _padding, _path, _porting, _reading, _seed, _text, _threads, _truth
+from . import _convoy, _html, _live, _log, _remote, _weights
+from ._arguments import _array, _names, _padding, _path, _porting, _reading, _seed, _text, _threads, _truth, shown
 from ._progress import Watcher, asked, in_notebook
 from .errors import BrokenFile, Error, NotProven, UsageError
 
@@ -93,12 +93,34 @@ class Model:
         return self._native.parameters
 
     def summary(self) -> Text:
+        """The table of `convoy summary`: inputs, layers with their shapes, padding, parameters and work, and outputs.
+
+        Returns
+        -------
+        Text
+            A str that prints as the table; a notebook shows it.
+        """
         from ._values import Text
 
         return Text(self._native.summary_text())
 
     def outputs_at(self, layers: str | Sequence[str]) -> Model:
-        """The model up to these layers or values, by the names of `layers` and of tables: it gives what each of them does."""
+        """The model up to these layers or values, by the names of `layers` and of tables: it gives what each of them does.
+
+        Parameters
+        ----------
+        layers
+            One name, or several.
+
+        Returns
+        -------
+        Model
+
+        Raises
+        ------
+        UsageError
+            There is no layer of that name.
+        """
         wanted = _names(layers, "layers")
         cut = Model(self._native.outputs_at(wanted), self.source, self.made_of, {**self._options, "outputs": wanted})
         cut._examples = self._examples
@@ -122,6 +144,10 @@ class Model:
             No Winograd: convolutions sum the products of their definition.
         budget, progress
             As for `load`.
+
+        Returns
+        -------
+        numpy.ndarray, tuple or dict of them
 
         Raises
         ------
@@ -182,11 +208,27 @@ class Model:
         return _html.summary(self)
 
 
+def _check_examples(source: Any, inputs: tuple, options: Mapping) -> None:
+    """Of what alone is read."""
+    _live.check_takes_examples(source, inputs)
+    if _live.kind_of(source) == "script" and inputs and _says_shapes(options):
+        raise UsageError("shapes and size are given beside an example input, which says them as well: leave out one of the two")
+
+
+def _says_shapes(options: Mapping) -> bool:
+    return options.get("shapes") is not None or options.get("size") is not None
+
+
 def _check_example_says_shapes(source: Any, options: Mapping) -> None:
     """What torch.export made of the example's sizes stays as it is at others: they are never freed afterwards."""
-    if _live.kind_of(source) == "module" and (options.get("shapes") is not None or options.get("size") is not None):
+    if _live.kind_of(source) == "module" and _says_shapes(options):
         raise UsageError("shapes and size are for files: a live torch.nn.Module takes the shapes of its example input, with the batch free where "
                          "the module lets it be; for other free sizes give a torch.export.export(..., dynamic_shapes=...)")
+
+
+def _with(said: Mapping, options: Mapping) -> dict:
+    """Options, and what an example says of the shapes that they leave open."""
+    return dict(options) if _says_shapes(options) else {**said, **{name: value for name, value in options.items() if value is not None}}
 
 
 def _load_again(source: Any, options: dict, fingerprint: str) -> Model:
@@ -219,7 +261,8 @@ def load(source: Any, *inputs: Any, size=None, shapes=None, types=None, weights=
         open files: [model, weights], or a dict of them by the names that they have for each other, the model first
         ({"net.onnx": graph, "net.onnx.data": numbers}).
     inputs
-        Example inputs, for a live torch.nn.Module alone.
+        Example inputs, for a live torch.nn.Module or ScriptModule, or a keras.Model that is not built: tensors or arrays, one after the
+        other, or all in one tuple.
     size
         Spatial sizes of the image inputs, (224, 224); None frees an axis.
     shapes
@@ -246,6 +289,11 @@ def load(source: Any, *inputs: Any, size=None, shapes=None, types=None, weights=
         A callable that is given a `Progress` in front of each layer, at most every 0.05 s; False: nobody is told; None: a line on a
         terminal, or a bar in a notebook, for what takes longer than half a second.
 
+    Returns
+    -------
+    Model
+        `source` itself where it is one.
+
     Raises
     ------
     FileError, BrokenFile, Unsupported, UsageError
@@ -253,24 +301,26 @@ def load(source: Any, *inputs: Any, size=None, shapes=None, types=None, weights=
     options = {"size": size, "shapes": shapes, "types": types, "weights": weights, "outputs": outputs, "import_roots": import_roots, "seed": seed,
                "names": names, "dequantize": dequantize, "signature": signature}
     source, options = _weights.apart(source, options)
-    with asked(budget, progress) as wish, _weights.at_hand(options) as given:
+    with asked(budget, progress) as wish, _weights.at_hand(options) as given, _log.step("reading %s", _named(source)) as done:
+        _check_examples(source, inputs, options)
         model = _loaded(source, inputs, given, wish)
+        done("loaded %s: %s, %d parameters", model.source, model.format, model.parameters)
     if model is not source:
         model._options = options if budget is None else {**options, "budget": budget}
     return model
 
 
 def _loaded(source: Any, inputs: tuple, options: dict, wish: _convoy.Asked) -> Model:
-    _check_example_says_shapes(source, options)
-    reading = _reading(**options)
     if isinstance(source, Model):
         return source
+    _check_example_says_shapes(source, options)
+    reading = _reading(**options)
     if _remote.is_local(source):
         path = os.fspath(source)
         return Model(_convoy.load(os.fsencode(path), reading, wish), path, path, options)
     with _live.temporary_folder() as folder:
         again = None if _live.is_open(source) else source
-        native = _live.read(source, folder, inputs, lambda path: _convoy.load(os.fsencode(path), reading, wish))
+        native = _live.read(source, folder, inputs, lambda path, said: _convoy.load(os.fsencode(path), _reading(**_with(said, options)), wish))
         model = Model(native, _named(source), again, options)
         model._examples = inputs
         return model
@@ -331,8 +381,14 @@ def port(source: Any, output: str | os.PathLike, *inputs: Any, to: str = "", for
     threads
         Of the proof; 0: as many as the machine has.
 
+    Returns
+    -------
+    Report
+        What was written, and the proof; prints as the command does.
+
     Raises
     ------
+    FileError, BrokenFile, Unsupported, UsageError
     NotProven
         The port differs from its source; nothing was written, and `.report` holds the evidence.
     """
@@ -342,16 +398,21 @@ def port(source: Any, output: str | os.PathLike, *inputs: Any, to: str = "", for
     was = source if isinstance(source, Model) and not reading else None
     source, inputs, reading = _read_again(source, inputs, reading)
     source, reading = _weights.apart(source, reading)
-    with _live.temporary_folder() as folder, asked(budget, progress) as wish, _weights.at_hand(reading) as reading:
+    with (_live.temporary_folder() as folder, asked(budget, progress) as wish, _weights.at_hand(reading) as reading,
+          _log.step("porting %s to %s", _named(source), os.fsdecode(place)) as said):
+        _check_examples(source, inputs, reading)
         _check_example_says_shapes(source, reading)
 
-        def carry(path: str | os.PathLike) -> tuple:
+        def carry(path: str | os.PathLike, said: Mapping = {}) -> tuple:
+            to_read = _reading(**_with(said, reading))
             if was is not None:
-                _check_unchanged(_convoy.load(os.fsencode(path), _reading(**reading), wish), was)
-            return _convoy.port(os.fsencode(path), place, settings, _reading(**reading), wish)
+                _check_unchanged(_convoy.load(os.fsencode(path), to_read, wish), was)
+            return _convoy.port(os.fsencode(path), place, settings, to_read, wish)
 
         is_path = _remote.is_local(source)
         done = carry(source) if is_path else _live.read(source, folder, inputs, carry)
+        outcome = ("proved" if done[0] else "not proven") if settings.proves else "not asked to be proved"
+        said("ported %s to %s: %s", _named(source), os.fsdecode(place), outcome)
     report = _report(done, settings.proves)
     if not done[0]:
         error = NotProven("the port differs from its source; nothing was written", _named(source))
@@ -369,7 +430,8 @@ def diff(a: Any, b: Any, *inputs: Any, seed: int = 0, threads: int = 0, page: bo
     a, b
         Paths, `Model`s or live objects, as for `load`.
     inputs
-        Arrays for a's inputs, in a's layout; probing numbers where there are none. A live torch.nn.Module needs them.
+        Arrays for a's inputs, in a's layout; probing numbers where there are none. A live torch.nn.Module needs them where the other
+        model states no shapes either.
     seed, threads
         Of the probing numbers; 0: as many as the machine has.
     page
@@ -378,13 +440,24 @@ def diff(a: Any, b: Any, *inputs: Any, seed: int = 0, threads: int = 0, page: bo
         `weights` of one of the two alone. Source without weights is compared as if it held the other's.
     budget, progress, reading
         As for `load`.
+
+    Returns
+    -------
+    Difference
+        `.same` and `.findings`; prints as the command does, and a notebook shows its page.
+
+    Raises
+    ------
+    FileError, BrokenFile, Unsupported, UsageError
     """
     seed, threads = _seed(seed), _threads(threads)
     page = in_notebook() if page is None else _truth(page, "page")
-    with asked(budget, progress) as wish, _weights.of_two(reading, weights_a, weights_b) as (of_a, of_b):
+    with (asked(budget, progress) as wish, _weights.of_two(reading, weights_a, weights_b) as (of_a, of_b),
+          _log.step("comparing %s with %s", _named(a), _named(b)) as done):
         models = _both(a, b, inputs, of_a, of_b, wish)
         arrays = _inputs_of(models[0], inputs)
         same, findings, text, data, made = _convoy.diff(models[0]._native, models[1]._native, arrays, seed, threads, page, wish)
+        done("compared %s with %s: %s", models[0].source, models[1].source, "the same" if same else f"they differ, {len(findings)} found")
     from ._values import Difference, Finding, Text
 
     return Difference(same, tuple(Finding(x, y, cause, certain, change, {"torch": torch, "keras": keras})
@@ -401,10 +474,17 @@ def mend(a: Any, b: str | os.PathLike, folder: str | os.PathLike, *inputs: Any, 
         A path, a `Model` or a live object, as for `load`.
     b
         The file of the other model; the mended one has its name.
+    folder
+        Where to.
     force
         Replace files that exist.
     inputs, seed, threads, weights_a, weights_b, budget, progress, reading
         As for `diff`.
+
+    Returns
+    -------
+    Report
+        What was written.
 
     Raises
     ------
@@ -416,11 +496,14 @@ def mend(a: Any, b: str | os.PathLike, folder: str | os.PathLike, *inputs: Any, 
     seed, threads, force = _seed(seed), _threads(threads), _truth(force, "force")
     place = _path(folder, "folder")
     if not _remote.is_local(b):
-        raise UsageError(f"b={b!r} is not taken: what is mended is written under its own name, so give the path of a file")
-    with asked(budget, progress) as wish, _weights.of_two(reading, weights_a, weights_b) as (of_a, of_b):
+        raise UsageError(f"b={shown(b)} is not taken: what is mended is written under its own name, so give the path of a file")
+    with (asked(budget, progress) as wish, _weights.of_two(reading, weights_a, weights_b) as (of_a, of_b),
+          _log.step("mending %s as %s", _named(b), _named(a)) as done):
         models = _both(a, b, inputs, of_a, of_b, wish)
         arrays = _inputs_of(models[0], inputs)
-        return _report(_convoy.mend(models[0]._native, models[1]._native, place, arrays, seed, threads, force, wish), True)
+        report = _report(_convoy.mend(models[0]._native, models[1]._native, place, arrays, seed, threads, force, wish), True)
+        done("mended %s as %s", models[1].source, models[0].source)
+        return report
 
 
 def _report(done: tuple, proof: bool) -> Report:
@@ -443,13 +526,16 @@ def _both(a: Any, b: Any, inputs: tuple, of_a: dict, of_b: dict, wish: _convoy.A
         with _weights.at_hand(of_a) as a_at_hand, _weights.at_hand(of_b) as b_at_hand:
             return _both(a, b, inputs, a_at_hand, b_at_hand, wish)
     is_path = [_remote.is_local(one) for one in (a, b)]
+    if b is not a:
+        _live.check_is_built(b)
     if all(is_path):
         pair = _convoy.load_pair(os.fsencode(a), os.fsencode(b), _reading(**of_a), _reading(**of_b), wish)
         return Model(pair[0], os.fspath(a), a, of_a), Model(pair[1], os.fspath(b), b, of_b)
     try:
         first = _loaded(a, inputs, of_a, wish)
     except UsageError:
-        if not is_path[0]:
+        wants_example = not inputs and _live.kind_of(a) == "module"
+        if not is_path[0] and not wants_example:
             raise
         try:
             second = _loaded(b, _module_inputs(b, a, inputs), of_b, wish)
@@ -457,26 +543,44 @@ def _both(a: Any, b: Any, inputs: tuple, of_a: dict, of_b: dict, wish: _convoy.A
             second = None
         if second is None:
             raise
+        if wants_example:
+            return _first_that_loads(a, examples_beside(second._native), of_a, wish), second
         return Model(_convoy.load_beside(second._native, os.fsencode(a), _reading(**of_a), wish), os.fspath(a), a, of_a), second
     if is_path[1]:
         return first, Model(_convoy.load_beside(first._native, os.fsencode(b), _reading(**of_b), wish), os.fspath(b), b, of_b)
+    if not inputs and _live.kind_of(b) == "module":
+        return first, _first_that_loads(b, examples_beside(first._native), of_b, wish)
     turned = _module_inputs(b, a, inputs)
     ways = [turned] if turned is inputs else [turned, inputs]  # a sequence, or a module that takes images channels last
     if first._one_by_one(inputs) is not inputs:  # in one to a, one after the other to b
         ways += [first._one_by_one(way) for way in ways]
+    return first, _first_that_loads(b, ways, of_b, wish)
+
+
+def _first_that_loads(source: Any, ways: list, options: dict, wish: _convoy.Asked) -> Model:
     refusal: Error | None = None
     for way in ways:
         try:
-            return first, _loaded(b, way, of_b, wish)
+            return _loaded(source, way, options, wish)
         except Error as error:
             refusal = refusal or error
     assert refusal is not None
     raise refusal
 
 
+def examples_beside(other: _convoy.Model) -> list:
+    """Example inputs for a live torch.nn.Module, as the model beside it takes them: of channels last images turned first, and as they are."""
+    made = tuple(other.probing_inputs())
+    turned = tuple(map(_channels_first, made)) if other.format.startswith(_CHANNELS_LAST) else made
+    return [turned] if turned is made else [turned, made]
+
+
+_CHANNELS_LAST = ("Keras", "TFLite", "TensorFlow")
+
+
 def _module_inputs(one: Any, a: Any, inputs: tuple) -> tuple:
-    """Example inputs for a live module. Those of `diff` lie as a takes them: beside a Keras model images turn channels first."""
-    if _live.kind_of(one) != "module" or one is a or not inputs:
+    """Example inputs for a live module of PyTorch's. Those of `diff` lie as a takes them: beside a Keras model images turn channels first."""
+    if _live.kind_of(one) not in ("module", "script") or one is a or not inputs:
         return inputs
     if _live.kind_of(a) == "keras" or (isinstance(a, Model) and a.format.lower().startswith("keras")) or str(a).endswith((".keras", ".h5")):
         return tuple(map(_channels_first, inputs))
@@ -508,6 +612,11 @@ def pad(call: str, size=(), kernel=(), channels: int | None = None, layout: str 
     kernel, channels, layout
         What the call does not say.
 
+    Returns
+    -------
+    Padding
+        Cells before and after each axis, and every framework's words for them; a notebook shows it drawn.
+
     Raises
     ------
     UsageError
@@ -535,6 +644,11 @@ def diff_calls(a: str, b: str, size=(), kernel=(), channels: int | None = None, 
     size, kernel, channels, layout
         As for `pad`, of both.
 
+    Returns
+    -------
+    CallsDifference
+        `.same` and `.findings`.
+
     Raises
     ------
     UsageError
@@ -548,23 +662,69 @@ def diff_calls(a: str, b: str, size=(), kernel=(), channels: int | None = None, 
     return CallsDifference(same, tuple(findings), Text(text), _json(data))
 
 
-def weights(file: Any, *, budget: int | str | None = None) -> dict[str, np.ndarray]:
-    """Every tensor of a model or weights file (.safetensors, .pt, .npz, .weights.h5 as well; its path, its bytes or open), by its name
-    there and in its order.
+def weights(source: Any, *, budget: int | str | None = None) -> dict[str, np.ndarray]:
+    """Every tensor of a model or weights file, or of a live model, by its name there and in its order.
 
-    bfloat16, which numpy has not, comes as float32: the same numbers. Nothing that the file holds is executed.
+    bfloat16, which numpy has not, comes as float32: the same numbers. Nothing that a file holds is executed.
+
+    Parameters
+    ----------
+    source
+        A model or weights file (.safetensors, .pt, .npz, .weights.h5 as well): its path, its bytes or open. Or a state_dict or another
+        dict of arrays, a torch.nn.Module (what its state_dict holds), a keras.Model, an onnx.ModelProto, or a `Model`: what it was read from.
+    budget
+        As for `load`.
+
+    Returns
+    -------
+    dict of str to numpy.ndarray
+        Copies, which are the caller's.
+
+    Raises
+    ------
+    FileError, BrokenFile, Unsupported, UsageError
     """
-    with asked(budget, False) as wish:
-        if not _live.is_bytes(file) and not _live.is_open(file):
-            return dict(_convoy.weights(_path(file, "file"), wish))
-        with _live.temporary_folder() as folder:
+    if isinstance(source, Model):
+        if source.made_of is None:
+            raise UsageError(f"{source!r} was read from an object that is gone: give the object itself")
+        given = source._options.get("weights")
+        return weights(source.made_of if given is None else given, budget=budget)
+    if _live.kind_of(source) in ("module", "script"):
+        source = {name: one for name, one in source.state_dict().items() if hasattr(one, "shape")}
+        if not source:
+            return {}
+    with asked(budget, False) as wish, _live.temporary_folder() as folder, _live.read_from(source):
+        if _weights.are_arrays(source):
+            path = folder / "weights.safetensors"
+            _weights.write(source, path)
+        elif _live.is_bytes(source) or _live.is_open(source):
             path = folder / "weights"
-            path.write_bytes(_live.whole(file))
-            return dict(_convoy.weights(os.fsencode(path), wish))
+            path.write_bytes(_live.whole(source))
+        elif _live.kind_of(source):
+            path = _live.save(source, folder)
+        else:
+            return dict(_convoy.weights(_path(source, "source"), wish))
+        return dict(_convoy.weights(os.fsencode(path), wish))
 
 
 def assert_same(a: Any, b: Any, *inputs: Any, **options: Any) -> None:
-    """For tests: an AssertionError that names the layer, the cause and the line to write where two models differ."""
+    """For tests: an AssertionError that names the layer, the cause and the line to write where two models differ.
+
+    Parameters
+    ----------
+    a, b, inputs, options
+        As for `diff`.
+
+    Returns
+    -------
+    None
+
+    Raises
+    ------
+    AssertionError
+        The models differ.
+    FileError, BrokenFile, Unsupported, UsageError
+    """
     found = diff(a, b, *inputs, **options)
     if not found.same:
         raise AssertionError("the models differ\n" + found.text)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Union
 
 from . import _convoy
-from ._arguments import _memory
+from ._arguments import _memory, shown
 from ._html import escaped
 from .errors import UsageError
 
@@ -88,7 +88,7 @@ def shown(progress: Watcher) -> Iterator[Told | None]:
         yield lambda *at: watcher(Progress(*at))
         return
     if progress is not None and not isinstance(progress, bool):
-        raise UsageError(f"progress={progress!r} is not taken: give a callable, False for none, or None for a bar where somebody looks")
+        raise UsageError(f"progress={shown(progress)} is not taken: give a callable, False for none, or None for a bar where somebody looks")
     place = None if progress is False else _place()
     if place is None:
         yield None

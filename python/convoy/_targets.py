@@ -6,14 +6,14 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from . import _convoy, _live, _remote, _weights
-from ._arguments import _reading, _seed, _threads
-from ._model import Model, _check_unchanged, _module_inputs, _named, _read_again, _report, port
+from . import _convoy, _live, _log, _remote, _weights
+from ._arguments import _array, _reading, _seed, _threads
+from ._model import Model, _check_example_says_shapes, _check_unchanged, _module_inputs, _named, _read_again, _report, examples_beside, port
 from ._progress import Watcher, asked
 from .errors import NotInstalled, NotProven, Unsupported, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     import numpy as np
@@ -30,15 +30,20 @@ def copy_weights(a: Any, b: Any, *inputs: Any, threads: int = 0, budget: int | s
     Parameters
     ----------
     a
-        Whose numbers: a path, bytes or a live model.
+        Whose numbers: a path, bytes, a live model, or a state_dict by the names of the module `b`.
     b
         A live torch.nn.Module or keras.Model; its weights are replaced. Nothing of it changes where this fails.
     inputs
-        Example inputs, which lie as `a` takes them; a live torch.nn.Module needs them.
+        Example inputs, which lie as `a` takes them; a live torch.nn.Module needs them beside a model that states no shapes either.
     threads
         Of the proof; 0: as many as the machine has.
     budget, progress, reading
         As for `load`; `seed` is that of the proof's numbers too.
+
+    Returns
+    -------
+    Report
+        Which tensor went where, and the proof.
 
     Raises
     ------
@@ -52,23 +57,17 @@ def copy_weights(a: Any, b: Any, *inputs: Any, threads: int = 0, budget: int | s
     if kind not in ("module", "keras"):
         raise UsageError(f"{type(b).__module__}.{type(b).__qualname__} takes no weights here: give a live torch.nn.Module or keras.Model; "
                          "`convoy weights A B --copy` writes files")
+    if _weights.are_arrays(a):
+        a = _holding(a, b)
     was = a if isinstance(a, Model) else None
     a, inputs, of_a = _read_again(a, inputs, reading)
     a, of_a = _weights.apart(a, of_a)
-    with _live.temporary_folder() as folder, _weights.at_hand(of_a) as of_a, _weights.at_hand(reading) as reading:
-        sides = []
-        for name, one in (("a", a), ("b", b)):
-            if _remote.is_local(one):
-                sides.append(os.fspath(one))
-                continue
-            (folder / name).mkdir()
-            turned = _module_inputs(one, a, inputs)
-            try:
-                sides.append(str(_live.save(one, folder / name, turned)))
-            except Unsupported:
-                if turned is inputs:
-                    raise
-                sides.append(str(_live.save(one, folder / name, inputs)))  # a sequence, or images channels last
+    for one, options in ((a, of_a), (b, reading)):
+        _check_example_says_shapes(one, options)
+    with (_live.temporary_folder() as folder, _weights.at_hand(of_a) as of_a, _weights.at_hand(reading) as reading,
+          _log.step("copying weights of %s into %s", _named(a), _named(b)) as done):
+        with asked(budget, progress) as wish:
+            sides = _both_saved(a, b, inputs, folder, of_a, reading, wish)
         output = folder / ("weights.npz" if kind == "module" else "model.keras")
         with asked(budget, progress) as wish:
             if was is not None:
@@ -83,11 +82,55 @@ def copy_weights(a: Any, b: Any, *inputs: Any, threads: int = 0, budget: int | s
         if kind == "keras":
             from ._live_keras_opened import opened
 
-            with opened(b, turned) as written:  # in the order of what was saved
+            with opened(b, inputs) as written:  # in the order of what was saved
                 written.model.set_weights(_weights_of(output))
         else:
             _load_state(b, output)
+        done("copied weights of %s into %s: proved", _named(a), _named(b))
     return report
+
+
+def _holding(state: Mapping, module: Any) -> Any:
+    """A copy of the module with these numbers: names alone say where they belong."""
+    import copy
+
+    if _live.kind_of(module) != "module":
+        raise UsageError("a state_dict says where its numbers belong by the names of a torch.nn.Module alone: give the model that it is of")
+    import torch
+
+    made = copy.deepcopy(module)
+    given = {name: torch.as_tensor(np.array(_array(one))) if isinstance(one, np.ndarray) else torch.as_tensor(_array(one)) for name, one in state.items()}
+    try:
+        made.load_state_dict(given)
+    except RuntimeError as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        raise UsageError(f"the state_dict is none of this module's ({' '.join(lines[1:3])})", _named(module)) from error
+    return made
+
+
+def _both_saved(a: Any, b: Any, inputs: tuple, folder: Path, of_a: dict, of_b: dict, wish: _convoy.Asked) -> list[str]:
+    """Paths of both; a live torch.nn.Module without an example gets one beside the other model, where that states shapes."""
+    _live.check_is_built(b)
+    sides: dict[str, str] = {}
+    waits = not inputs and _live.kind_of(a) == "module"
+    for name, one in (("b", b), ("a", a)) if waits else (("a", a), ("b", b)):
+        if _remote.is_local(one):
+            sides[name] = os.fspath(one)
+            continue
+        (folder / name).mkdir()
+        turned = _module_inputs(one, a, inputs)
+        ways = [turned] if turned is inputs else [turned, inputs]  # a sequence, or images channels last
+        if not inputs and sides and _live.kind_of(one) == "module":
+            (file,) = sides.values()
+            ways = examples_beside(_convoy.load(os.fsencode(file), _reading(**(of_b if waits else of_a)), wish))
+        for way in ways:
+            try:
+                sides[name] = str(_live.save(one, folder / name, way))
+                break
+            except Unsupported:
+                if way is ways[-1]:
+                    raise
+    return [sides["a"], sides["b"]]
 
 
 def _weights_of(file: Path) -> list:
@@ -181,10 +224,25 @@ def _carried(call: str, source: Any, path: Path, to: str, inputs: tuple, options
 def to_torch(source: Any, *inputs: Any, **options: Any) -> Any:
     """A live torch.nn.Module with the weights of `source`, its class written by us; `module.source` is that text.
 
+    Parameters
+    ----------
+    source, inputs
+        As for `load`: a path, bytes, a `Model` or a live object, and example inputs of a live module.
+    options
+        As for `port`, but `to` and `output`.
+
+    Returns
+    -------
+    torch.nn.Module
+        In evaluation mode, on the CPU; it can be trained.
+
     Raises
     ------
     NotInstalled
         There is no PyTorch here.
+    NotProven
+        What was made differs from `source`; `.report` holds the evidence.
+    FileError, BrokenFile, Unsupported, UsageError
     """
     torch = _framework("torch", "torch.nn.Module", "net.py")
     with _live.temporary_folder() as folder:
@@ -200,10 +258,24 @@ def to_torch(source: Any, *inputs: Any, **options: Any) -> Any:
 def to_keras(source: Any, *inputs: Any, **options: Any) -> Any:
     """A live keras.Model with the weights of `source`.
 
+    Parameters
+    ----------
+    source, inputs
+        As for `load`: a path, bytes, a `Model` or a live object, and example inputs of a live module.
+    options
+        As for `port`, but `to` and `output`.
+
+    Returns
+    -------
+    keras.Model
+
     Raises
     ------
     NotInstalled
         There is no Keras here, or not the framework that it computes with.
+    NotProven
+        What was made differs from `source`; `.report` holds the evidence.
+    FileError, BrokenFile, Unsupported, UsageError
     """
     keras = _framework("keras", "keras.Model", "net.keras")
     with _live.temporary_folder() as folder:
@@ -213,7 +285,25 @@ def to_keras(source: Any, *inputs: Any, **options: Any) -> Any:
 
 
 def to_tflite(source: Any, *inputs: Any, **options: Any) -> bytes:
-    """The bytes of a TFLite file."""
+    """The bytes of a TFLite file.
+
+    Parameters
+    ----------
+    source, inputs
+        As for `load`: a path, bytes, a `Model` or a live object, and example inputs of a live module.
+    options
+        As for `port`, but `to` and `output`.
+
+    Returns
+    -------
+    bytes
+
+    Raises
+    ------
+    NotProven
+        What was made differs from `source`; `.report` holds the evidence.
+    FileError, BrokenFile, Unsupported, UsageError
+    """
     with _live.temporary_folder() as folder:
         path = folder / "port.tflite"
         _carried("to_tflite", source, path, "tflite", inputs, options)
@@ -221,7 +311,25 @@ def to_tflite(source: Any, *inputs: Any, **options: Any) -> bytes:
 
 
 def to_onnx(source: Any, *inputs: Any, **options: Any) -> Any:
-    """The bytes of an ONNX file; an onnx.ModelProto where onnx is imported already."""
+    """The bytes of an ONNX file; an onnx.ModelProto where onnx is imported already.
+
+    Parameters
+    ----------
+    source, inputs
+        As for `load`: a path, bytes, a `Model` or a live object, and example inputs of a live module.
+    options
+        As for `port`, but `to` and `output`, and `external_data`, which needs a second file.
+
+    Returns
+    -------
+    bytes or onnx.ModelProto
+
+    Raises
+    ------
+    NotProven
+        What was made differs from `source`; `.report` holds the evidence.
+    FileError, BrokenFile, Unsupported, UsageError
+    """
     if options.get("external_data"):
         raise UsageError("external_data=True leaves numbers in a second file, and these are the bytes of one: use convoy.port")
     with _live.temporary_folder() as folder:

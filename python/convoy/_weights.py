@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ._arguments import _array
-from ._live import is_bytes, is_open, temporary_folder, whole
+from ._live import is_bytes, is_open, read_from, temporary_folder, whole
 from .errors import Error, UsageError
 
 if TYPE_CHECKING:
@@ -29,18 +29,23 @@ def at_hand(reading: dict) -> Iterator[dict]:
     if not is_file and not isinstance(weights, Mapping):
         yield reading
         return
-    with temporary_folder() as folder:
+    with read_from(weights), temporary_folder() as folder:
         path = folder / ("weights" if is_file else "weights.safetensors")
         if is_file:
             path.write_bytes(whole(weights))
         elif isinstance(weights, Mapping):
-            _write(weights, path)
+            write(weights, path)
         try:
             yield {**reading, "weights": path}
         except Error as error:  # that file is ours
             named = "weights" if is_file else "the dict of weights"
             error.say(error.what.replace(f"'{path}'", named).replace(str(path), named).replace(path.name, named))
             raise
+
+
+def are_arrays(thing: Any) -> bool:
+    """Whether this is a state_dict, or another dict of arrays by name."""
+    return isinstance(thing, Mapping) and bool(thing) and all(hasattr(one, "shape") and hasattr(one, "dtype") for one in thing.values())
 
 
 def apart(source: Any, reading: dict) -> tuple[Any, dict]:
@@ -64,7 +69,7 @@ def of_two(reading: dict, weights_a: Any, weights_b: Any) -> Iterator[tuple[dict
         yield a, b
 
 
-def _write(weights: Mapping, path: Path) -> None:
+def write(weights: Mapping, path: Path) -> None:
     import json
 
     header, parts, at = {}, [], 0

@@ -18,7 +18,7 @@ from pathlib import Path, PurePath
 from typing import Any, Callable, Iterable, Iterator
 
 from . import _live, _model, _ray, _remote
-from ._arguments import _memory, _whole
+from ._arguments import _memory, _whole, shown
 from .errors import Error, FileError, NotProven, UsageError
 
 _EXTENSIONS = {"torch": ".py", "keras": ".keras", "onnx": ".onnx", "tflite": ".tflite"}
@@ -163,6 +163,8 @@ def port(paths: Iterable[str | os.PathLike], to: str, out: str | os.PathLike, ex
         Leave out what the ledger says is proved, where file and port are as they were.
     shard
         (i, n): every n-th model, beginning with the i-th, for n jobs side by side; give each a ledger of its own.
+    force
+        Replace files that exist.
     options
         As for `convoy.port`.
 
@@ -170,6 +172,11 @@ def port(paths: Iterable[str | os.PathLike], to: str, out: str | os.PathLike, ex
     -------
     list of Entry
         In the order of the models.
+
+    Raises
+    ------
+    UsageError
+        A path, an option or a target that there is not; what fails for one model stands in its `Entry`.
     """
     return _ported(_on_executor(executor), paths, to, out, ledger, resume, shard, force, options)
 
@@ -208,10 +215,10 @@ def on_ray(paths: Iterable[str | os.PathLike], to: str, out: str | os.PathLike, 
 def _ported(engine: Engine, paths: Iterable[str | os.PathLike], to: str, out: str | os.PathLike, ledger: str | os.PathLike | None,
             resume: bool, shard: tuple[int, int], force: bool, options: dict) -> list[Entry]:
     if to not in _EXTENSIONS:
-        raise UsageError(f"to={to!r}: write one of {', '.join(map(repr, _EXTENSIONS))}")
+        raise UsageError(f"to={shown(to)}: write one of {', '.join(map(repr, _EXTENSIONS))}")
     index, count = shard
     if not 0 <= index < count:
-        raise UsageError(f"shard={shard!r}: write (i, n) with 0 <= i < n")
+        raise UsageError(f"shard={shown(shard)}: write (i, n) with 0 <= i < n")
     ledger = _ledger_at(ledger, out)
     done = {entry.file: entry for entry in read_ledger(ledger)} if resume else {}
     jobs = _jobs(paths, os.fspath(out), to, done)[index::count]
@@ -253,9 +260,9 @@ def _stands(entry: Entry, file: str, output: str, proves: bool) -> bool:
 def _ledger_at(ledger: str | os.PathLike | None, out: str | os.PathLike) -> Path:
     """The ledger's file, in a folder that is there. It grows by lines, which what lies behind a URL does not."""
     if ledger is None and _remote.is_url(out):
-        raise UsageError(f"out={out!r} is a URL: give ledger= a file of this machine")
+        raise UsageError(f"out={shown(out)} is a URL: give ledger= a file of this machine")
     if _remote.is_url(ledger):
-        raise UsageError(f"ledger={ledger!r} is a URL: give a file of this machine")
+        raise UsageError(f"ledger={shown(ledger)} is a URL: give a file of this machine")
     path = Path(out) / "ledger.jsonl" if ledger is None else Path(ledger)
     path.parent.mkdir(parents=True, exist_ok=True)
     return path
@@ -270,7 +277,7 @@ def _jobs(paths: Iterable[str | os.PathLike], out: str, to: str, done: dict[str,
     taken = {output: file for file, output in kept.items()}
     for path in [paths] if isinstance(paths, (str, os.PathLike)) else list(paths):
         if not isinstance(path, (str, os.PathLike)):
-            raise UsageError(f"{path!r} is no path: give files, folders or URLs; convoy.port carries one model of any kind")
+            raise UsageError(f"{shown(path)} is no path: give files, folders or URLs; convoy.port carries one model of any kind")
         for file in _files(path):
             place = _below(file, os.fspath(path)).with_suffix(_EXTENSIONS[to])
             if to == "torch":  # a module's name is an identifier

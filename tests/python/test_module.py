@@ -187,6 +187,44 @@ class Loading(Folder):
         for shape, dtype in (((1000, 1000), "float32"), ((7, 3, 2), "int8"), ((0,), "float64")):
             x = np.ones(shape, dtype)
             self.assertEqual(_convoy.address_of(_array(x)), x.ctypes.data)
+            x.flags.writeable = False
+            self.assertEqual(_convoy.address_of(_array(x)), x.ctypes.data)
+        np.save(self.folder / "x.npy", np.ones((3, 5), "float32"))
+        x = np.load(self.folder / "x.npy", mmap_mode="r")
+        self.assertEqual(_convoy.address_of(_array(x)), x.ctypes.data)
+
+    def test_a_file_takes_no_example_inputs(self):
+        x = np.zeros((1, 8, 8, 1), "float32")
+        for call in (lambda: convoy.load(DIGITS, object()), lambda: convoy.load(DIGITS.read_bytes(), x), lambda: convoy.to_onnx(DIGITS, x),
+                     lambda: convoy.port(convoy.load(DIGITS), self.folder / "net.onnx", x)):
+            with self.assertRaisesRegex(convoy.UsageError, "an example input is given"):
+                call()
+
+    def test_messages_print_no_numbers(self):
+        state = {f"layer{i}.weight": np.ones((1000, 3), "float32") for i in range(200)}
+        for call in (lambda: convoy.load(state), lambda: convoy.port(state, self.folder / "net.onnx"), lambda: convoy.diff(DIGITS, state),
+                     lambda: convoy.pad(state), lambda: convoy.load(DIGITS, names=[state]), lambda: convoy.weights([state]),
+                     lambda: convoy.load(DIGITS, seed=state["layer0.weight"]), lambda: convoy.batch.port([state], "onnx", self.folder)):
+            with self.assertRaises(convoy.UsageError) as caught:
+                call()
+            self.assertLess(len(str(caught.exception)), 500)
+
+    def test_a_stream_that_was_begun_says_where_it_stood(self):
+        stream = io.BytesIO(DIGITS.read_bytes())
+        for call in (convoy.load, convoy.weights, lambda file: convoy.load([DIGITS, file])):
+            stream.seek(100)
+            with self.assertRaisesRegex(convoy.Error, "from byte 100 on, where it stood"):
+                call(stream)
+
+    def test_what_is_done_is_logged(self):
+        code = ("import logging, convoy; logging.basicConfig(format='%(levelname)s %(name)s %(message)s', level=logging.DEBUG)\n"
+                f"net = convoy.load({str(DIGITS)!r}); convoy.diff(net, net); convoy.port(net, {str(self.folder / 'net.onnx')!r})\n"
+                "try: convoy.load(b'')\nexcept convoy.Error: pass")
+        said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stderr
+        self.assertRegex(said, r"INFO convoy loaded \S+digits.keras: Keras 3[.\d]+, 15802 parameters, \d+\.\d\d s")
+        self.assertRegex(said, r"INFO convoy compared \S+ with \S+: the same, \d+\.\d\d s")
+        self.assertRegex(said, r"INFO convoy ported \S+ to \S+net.onnx: proved, \d+\.\d\d s")
+        self.assertRegex(said, r"DEBUG convoy reading builtins.bytes: BrokenFile: ")
 
     def test_failures_travel_between_processes(self):
         error = pickle.loads(pickle.dumps(convoy.BrokenFile("is empty", "net.onnx")))
@@ -752,6 +790,18 @@ class Options(Folder):
         with self.assertRaises(convoy.FileError):
             convoy.weights("no such.npz")
 
+    def test_weights_of_what_is_at_hand(self):
+        state = {"a": np.arange(6, dtype="float32").reshape(2, 3), "b": np.array([True, False])}
+        had = convoy.weights(state)
+        self.assertEqual(list(had), ["a", "b"])
+        for name, one in had.items():
+            np.testing.assert_array_equal(one, state[name])
+            self.assertFalse(np.shares_memory(one, state[name]))
+        of_file = convoy.weights(DIGITS)
+        for source in (convoy.load(DIGITS), convoy.load(DIGITS.read_bytes())):
+            self.assertEqual({name: one.tobytes() for name, one in convoy.weights(source).items()},
+                             {name: one.tobytes() for name, one in of_file.items()})
+
     def test_two_calls_are_compared(self):
         apart = convoy.diff_calls("nn.Conv2d(3, 8, 3, 2, 1)", "Conv2D(8, 3, 2, 'same')", size=(8, 10))
         self.assertFalse(apart)
@@ -958,6 +1008,23 @@ class Sources(Folder):
 
 
 class Documents(Folder):
+    def test_every_call_says_what_it_takes_gives_and_raises(self):
+        """In numpydoc's sections; every parameter is named in one of the docstring's."""
+        calls = [one for one in map(vars(convoy).get, convoy.__all__) if inspect.isfunction(one)]
+        calls += [convoy.batch.port, convoy.batch.on_ray]
+        methods = [one for name, one in vars(convoy.Model).items() if inspect.isfunction(one) and (name == "__call__" or not name.startswith("_"))]
+        self.assertGreater(len(calls), 14)
+        for call in calls + methods:
+            with self.subTest(call.__qualname__):
+                said = inspect.getdoc(call) or ""
+                names = [name for name in inspect.signature(call).parameters if name != "self"]
+                self.assertIn("\nReturns\n-------\n", said)
+                if names:
+                    self.assertIn("\nParameters\n----------\n", said)
+                    self.assertIn("\nRaises\n------\n", said)
+                heads = {name for line in said.splitlines() if re.fullmatch(r"\w+(, \w+)*", line) for name in line.split(", ")}
+                self.assertEqual([name for name in names if name not in heads], [])
+
     def test_the_blocks_of_python_do_what_they_say(self):
         """Each runs as it stands, beside the examples; what a comment behind a print says is printed."""
         pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
