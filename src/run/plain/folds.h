@@ -17,6 +17,7 @@ class Groups {
       const bool reduced = std::ranges::find(axes, static_cast<Size>(i)) != axes.end();
       spread(reduced ? places_ : starts_, shape[i], strides[i]);
     }
+    if (Listening::is_cancelled()) starts_.clear();
   }
   // Of each group the offset of its first element and its number, in row-major order.
   template <class F>
@@ -31,8 +32,11 @@ class Groups {
   static void spread(Sizes& offsets, Size size, Size stride) {
     Sizes more;
     more.reserve(offsets.size() * static_cast<std::size_t>(size));
-    for (const Size offset : offsets)
+    Polling polling;
+    for (const Size offset : offsets) {
+      if (polling.ends(size)) break;
       for (Size i = 0; i < size; ++i) more.push_back(offset + i * stride);
+    }
     offsets = std::move(more);
   }
   Sizes starts_, places_;

@@ -11,13 +11,15 @@ namespace convoy::plain {
 // Looks whether the caller has cancelled, but not oftener than after some thousand numbers: lines may be short.
 class Polling {
  public:
-  // Before `count` more numbers are looked at.
+  // Before `count` more numbers are looked at; once true it stays so.
   bool ends(Size count) {
     left_ -= count + 1;
     if (left_ > 0) return false;
+    if (Listening::is_cancelled()) return true;
     left_ = between;
-    return Listening::is_cancelled();
+    return false;
   }
+  bool has_ended() const { return left_ <= 0; }
 
  private:
   static constexpr Size between = 1 << 16;

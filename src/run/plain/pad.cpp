@@ -40,8 +40,10 @@ struct Padder {
     for (std::size_t i = 0; i < cells.size(); ++i) {
       const Size next = from < 0 || cells[i] < 0 ? -1 : from + cells[i] * x_strides[axis];
       const Size at = to + static_cast<Size>(i) * y_strides[axis];
-      if (axis + 1 < sources.size()) fill(axis + 1, next, at, polling);
-      else y[at] = next < 0 ? value : x[next];
+      if (axis + 1 < sources.size()) {
+        fill(axis + 1, next, at, polling);
+        if (polling.has_ended()) return;
+      } else y[at] = next < 0 ? value : x[next];
     }
   }
 };

@@ -13,11 +13,12 @@ template <class T>
 void copy_strided(const T* x, const Sizes& shape, const Sizes& strides, std::size_t axis, T*& y, Polling& polling) {
   const Size size = shape[axis], stride = strides[axis];
   if (axis + 1 == shape.size()) {
-    if (polling.ends(size)) return void(y += size);
+    if (polling.ends(size)) return;
     for (Size i = 0; i < size; ++i) *y++ = x[i * stride];
     return;
   }
-  for (Size i = 0; i < size; ++i) copy_strided(x + i * stride, shape, strides, axis + 1, y, polling);
+  for (Size i = 0; i < size && !polling.has_ended(); ++i)
+    copy_strided(x + i * stride, shape, strides, axis + 1, y, polling);
 }
 
 // x seen as `shape`, its axes put in the order of `permutation`, written to y.
@@ -101,7 +102,7 @@ void for_each_block_cell(const O& op, const Sizes& space, const Sizes& blocks, c
     if (polling.ends(axis > last ? inner : 0)) return;
     if (axis > last) return visit(from, to + group * space[0] * block_strides[0], inner);
     const bool blocked = entry < op.axes.size() && static_cast<std::size_t>(op.axes[entry]) == axis;
-    for (Size i = 0; i < space[axis]; ++i) {
+    for (Size i = 0; i < space[axis] && !polling.has_ended(); ++i) {
       const Size at = blocked ? i + op.before[entry] : i, block = blocked ? op.block[entry] : 1;
       self(self, axis + 1, entry + (blocked ? 1 : 0), from + i * space_strides[axis],
            to + at / block * block_strides[axis], group * block + at % block);
