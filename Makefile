@@ -32,7 +32,7 @@ configure:
 	@cmake --preset release --log-level=WARNING
 
 build: configure
-	@cmake --build --preset release -j$(JOBS) --target convoy golden schemas
+	@cmake --build --preset release -j$(JOBS) --target convoy golden schemas conformance
 
 test: configure
 	@cmake --build --preset release -j$(JOBS)

@@ -98,7 +98,8 @@ def test_a_network_of_the_static_quantiser(activations, weights, per_channel, tm
             return next(self.given, None)
 
     quantize_static(tmp_path / "f.onnx", tmp_path / "m.onnx", Reader(), quant_format=QuantFormat.QOperator,
-                    activation_type=QuantType[activations], weight_type=QuantType[weights], per_channel=per_channel)
+                    activation_type=QuantType[activations], weight_type=QuantType[weights], per_channel=per_channel,
+                    reduce_range=activations == "QUInt8" and weights == "QInt8")  # AVX2 alone saturates sums of larger ones
     x = random.normal(size=(200, 3, 12, 14)).astype("float32")
     want = plain_session(tmp_path / "m.onnx").run(None, {"x": x})[0]
     got = run_natively([tmp_path / "m.onnx"], {"x": x}, tmp_path)[0]
