@@ -102,6 +102,20 @@ std::string amount(const Loss& loss) {
   return fmt::format("{:.2g} at most, {:.0f} dB below the numbers themselves", loss.largest, loss.decibels());
 }
 
+std::vector<std::string> sentences(const Loss& outputs, std::vector<LayerLoss> layers) {
+  std::vector<std::string> said{
+      outputs.any() ? "the outputs move by " + amount(outputs)
+                    : std::string("the outputs are the same to the last bit on the input that was tried")};
+  std::ranges::stable_sort(layers, {},
+                           [](const LayerLoss& one) { return one.loss.is_finite ? one.loss.decibels() : -INFINITY; });
+  constexpr std::size_t most = 5;
+  std::string worst;
+  for (std::size_t i = 0; i < std::min(layers.size(), most); ++i)
+    worst += fmt::format("{}'{}' ({})", i == 0 ? "" : ", ", layers[i].layer, amount(layers[i].loss));
+  if (!worst.empty()) said.push_back("layers that lose most: " + worst);
+  return said;
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> carry_reals_as(Graph& graph, DType to, const ProofOptions& options) {
@@ -117,21 +131,23 @@ Result<std::vector<std::string>> carry_reals_as(Graph& graph, DType to, const Pr
 }
 
 Result<std::vector<std::string>> losses_said(const Graph& before, const Graph& after, const ProofOptions& options) {
-  std::vector<std::string> said;
   Loss outputs;
   auto layers = losses(before, after, options, outputs);
-  if (!layers && layers.error().fault == Fault::Budget) return said;
+  if (!layers && layers.error().fault == Fault::Budget) return std::vector<std::string>{};
   if (!layers) return pass(layers);
-  said.push_back(outputs.any() ? "the outputs move by " + amount(outputs)
-                               : std::string("the outputs are the same to the last bit on the input that was tried"));
-  std::ranges::stable_sort(*layers, {},
-                           [](const LayerLoss& one) { return one.loss.is_finite ? one.loss.decibels() : -INFINITY; });
-  constexpr std::size_t most = 5;
-  std::string worst;
-  for (std::size_t i = 0; i < std::min(layers->size(), most); ++i)
-    worst += fmt::format("{}'{}' ({})", i == 0 ? "" : ", ", (*layers)[i].layer, amount((*layers)[i].loss));
-  if (!worst.empty()) said.push_back("layers that lose most: " + worst);
-  return said;
+  return sentences(outputs, std::move(*layers));
+}
+
+std::vector<std::string> losses_said(const std::vector<GivenByBoth>& outputs, const std::vector<GivenByBoth>& layers) {
+  Loss all;
+  for (const GivenByBoth& one : outputs) all.add(one.before, one.after);
+  std::vector<LayerLoss> each;
+  for (const GivenByBoth& one : layers) {
+    LayerLoss loss{one.layer, {}};
+    loss.loss.add(one.before, one.after);
+    if (loss.loss.any()) each.push_back(std::move(loss));
+  }
+  return sentences(all, std::move(each));
 }
 
 }  // namespace convoy

@@ -20,4 +20,12 @@ Result<std::vector<std::string>> carry_reals_as(Graph& graph, DType to, const Pr
 // where neither is affordable. Values of both have the same places.
 Result<std::vector<std::string>> losses_said(const Graph& before, const Graph& after, const ProofOptions& options);
 
+// What one layer gives in both graphs.
+struct GivenByBoth {
+  std::string layer;
+  Tensor before, after;
+};
+// The same of numbers that are there.
+std::vector<std::string> losses_said(const std::vector<GivenByBoth>& outputs, const std::vector<GivenByBoth>& layers);
+
 }  // namespace convoy

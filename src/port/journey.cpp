@@ -48,6 +48,24 @@ std::vector<std::string> remarks_on(const fs::path& source, const LoadOptions& l
   return onnx::contradicted_sizes(blob_of(*file).bytes, graph);
 }
 
+// Of a file whose quantised numbers stand for real ones: how far that is from the model as it is.
+Status say_without_steps(const fs::path& source, LoadOptions told, const ProofOptions& options, PortReport& r) {
+  told.dequantizes = false;
+  told.keeps_quantized = true;
+  told.remarks = nullptr;
+  told.listing = nullptr;
+  auto whole = load(source, told);
+  if (whole && !holds_whole_numbers(*whole)) return {};
+  auto said = whole ? losses_without_steps(*whole, r.source, options) : Result<std::vector<std::string>>(pass(whole));
+  if (said) {
+    said->front() = "against the model's own kernels of whole numbers " + said->front();
+    r.remarks.insert(r.remarks.end(), said->begin(), said->end());
+  } else if (said.error().fault != Fault::Budget) {
+    r.remarks.push_back("how far that is from the model's own kernels is not known: " + message(said.error()));
+  } else if (auto wanted = budget::spend(0, "the port"); !wanted) return wanted;  // cancelled on the way
+  return {};
+}
+
 }  // namespace
 
 Result<PortReport> rewritten(const fs::path& source, const PortOptions& options, const Target& target,
@@ -60,6 +78,8 @@ Result<PortReport> rewritten(const fs::path& source, const PortOptions& options,
   auto loaded = options.graph ? Result<Graph>(*options.graph) : load(source, told);
   if (!loaded) return pass(loaded);
   r.source = std::move(*loaded);
+  if (told.dequantizes && !options.graph)
+    if (auto s = say_without_steps(source, told, options.proof(), r); !s) return pass(s);
   if (options.reals) {
     auto said = carry_reals_as(r.source, *options.reals, options.proof());
     if (!said) return pass(said);

@@ -2,6 +2,7 @@
 
 #include "graph/quantized_steps.h"
 #include "ops/expect.h"
+#include "port/element_types.h"
 #include "run/run.h"
 
 #include <fmt/format.h>
@@ -335,6 +336,45 @@ Result<std::vector<std::string>> spell_out_steps(Graph& graph, const ProofOption
   }
   graph = *std::move(spelt);
   return said;
+}
+
+Result<std::vector<std::string>> losses_without_steps(const Graph& whole, const Graph& real,
+                                                      const ProofOptions& options) {
+  auto inputs = whole_inputs(whole, options);
+  if (!inputs) return std::unexpected(inputs.error());
+  std::map<std::string, ValueId> named;
+  for (const Node& node : real.nodes)
+    for (const ValueId v : node.outputs) named.emplace(real[v].name, v);
+  std::vector<ValueId> of_whole = whole.outputs, of_real = real.outputs;
+  const auto readers = readers_of(whole);
+  for (const Node& node : whole.nodes)
+    for (const ValueId v : node.outputs) {
+      // What lies between two operators of one layer has no name of the file's.
+      const bool is_inside =
+          std::ranges::any_of(readers[v.slot()], [&](NodeId reader) { return whole[reader].layer == node.layer; });
+      const auto same = named.find(whole[v].name);
+      if (is_inside || !whole[v].quantization || same == named.end()) continue;
+      of_whole.push_back(v);
+      of_real.push_back(same->second);
+    }
+  Graph kept = whole, kept_real = real;
+  kept.outputs = of_whole, kept_real.outputs = of_real;
+  kept.output_names.resize(of_whole.size(), "layer"), kept_real.output_names.resize(of_real.size(), "layer");
+  const auto given = answers_of(kept, *inputs, of_whole, options);
+  if (!given) return std::unexpected(given.error());
+  for (std::size_t i = 0; i < inputs->size(); ++i)
+    if (const auto& as = whole[whole.inputs[i]].quantization) (*inputs)[i] = widened((*inputs)[i], *as);
+  const auto answers = answers_of(kept_real, *inputs, of_real, options);
+  if (!answers) return std::unexpected(answers.error());
+  std::vector<GivenByBoth> outputs, layers;
+  for (std::size_t i = 0; i < of_whole.size(); ++i) {
+    const auto& as = whole[of_whole[i]].quantization;
+    const NodeId node = whole[of_whole[i]].producer;
+    GivenByBoth one{node ? whole[node].layer : whole[of_whole[i]].name, as ? widened((*given)[i], *as) : (*given)[i],
+                    (*answers)[i]};
+    (i < whole.outputs.size() ? outputs : layers).push_back(std::move(one));
+  }
+  return losses_said(outputs, layers);
 }
 
 }  // namespace convoy

@@ -26,4 +26,9 @@ Result<Graph> spelt_out(const Graph& graph, const std::map<std::string, Origin>&
 // Fails: Proof, as above.
 Result<std::vector<std::string>> kernel_steps(const Graph& graph, const ProofOptions& options);
 
+// How far a graph of the same model whose quantised numbers stand for real ones is from the kernels of whole numbers, at the outputs
+// and at the values that both have a name for. Fails: as runs do.
+Result<std::vector<std::string>> losses_without_steps(const Graph& whole, const Graph& real,
+                                                      const ProofOptions& options);
+
 }  // namespace convoy

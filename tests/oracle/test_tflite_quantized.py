@@ -416,6 +416,21 @@ def test_sums_of_many(dtype, tmp_path):
                  [whole(draw, dtype, x.shape)], dtype == "uint8")
 
 
+@pytest.mark.parametrize("words", [["--dequantize"], ["--quantized", "float"]])
+@pytest.mark.parametrize("target", ["onnx", "tflite"])
+def test_a_range_that_cuts_stays_where_nothing_is_rounded(words, target, tmp_path):
+    """A ReLU6 that nothing but the steps from 0 to 6 says."""
+    x = Tensor("float32", (2, 5))
+    y = Tensor("uint8", (2, 5), 6 / 255, 0)
+    written(tmp_path / "m.tflite", "QUANTIZE", {"kind": "QuantizeOptions"}, [x], [y])
+    out = tmp_path / f"o.{target}"
+    report = convoy("port", tmp_path / "m.tflite", *words, "-o", out).stdout
+    assert "against the model's own kernels of whole numbers the outputs move by" in report
+    numbers = np.linspace(-9, 9, 10, dtype=np.float32).reshape(2, 5)
+    [answer] = ours(out, tmp_path, ["t0"], [numbers], 1)
+    np.testing.assert_allclose(answer, numbers.clip(0, 6), atol=1e-5)
+
+
 def whole_constant(*numbers) -> Tensor:
     return Tensor("int32", np.shape(numbers), numbers=np.array(numbers))
 
@@ -483,7 +498,6 @@ def test_another_sign(dtype, tmp_path):
     x = Tensor(dtype, (RANGES[dtype][1] - RANGES[dtype][0] + 1,), 0.01, 0)
     numbers = np.arange(RANGES[dtype][0], RANGES[dtype][1] + 1).astype(dtype)
     compared(tmp_path / "m.tflite", "NEG", {"kind": "NegOptions"}, [x], [x], [numbers])
-    np.save(tmp_path / "x.npy", numbers)
     written(tmp_path / "m.tflite", "NEG", {"kind": "NegOptions"}, [x], [Tensor(dtype, x.shape, 0.02, 0)])
     said = convoy("run", tmp_path / "m.tflite", "--input", f"t0={tmp_path / 'x.npy'}", "-o", tmp_path / "y.npy", code=6).stderr
     assert "a negation around another point than 0, or to another scale, over quantised numbers is not run" in said

@@ -229,6 +229,8 @@ Status ModelReader::add_inputs() {
     if (!quantization) return std::unexpected(quantization.error());
     const ValueId value = graph_.input(name, {*dtype, *shape});
     graph_[value].quantization = std::move(*quantization);
+    // An integer cannot lie outside, so nothing is cut here.
+    if (const auto range = range_of(t); range && options_.dequantizes) ranges_.emplace(value, *range);
     known_[static_cast<std::size_t>(t)].value = value;
     names_.emplace_back(value, name);
   }
@@ -242,7 +244,7 @@ Result<Graph> read_model(const Blob& blob, const LoadOptions& options) {
   if (graph && options.dequantizes && options.remarks)
     options.remarks->push_back(
         "quantised numbers stand for the real ones that they mean: nothing is rounded to their "
-        "steps, so results differ from the interpreter's by a few of these");
+        "steps, and what lies beyond their ranges is cut off");
   return graph;
 }
 

@@ -101,7 +101,8 @@ void keep_bytes(Graph& graph, ValueId result) {
 }  // namespace
 
 Status ModelReader::hold(Graph& graph, std::size_t given, const StoredOperator& op, std::vector<ValueId>& outputs,
-                         const std::string& layer) const {
+                         const std::string& layer) {
+  if (options_.dequantizes) return keep_ranges(graph, op, outputs, layer);
   std::shared_ptr<const Quantization> first;
   for (std::size_t i = 0; i < op.outputs.size(); ++i) {
     const auto said = quantization_of(op.outputs[i]);

@@ -92,7 +92,11 @@ class ModelReader {
                        std::shared_ptr<const Quantization> quantization, bool trainable = true) const;
   // What an operator made, from value `given` on, is held as its results are in the file, or as what it only moves.
   Status hold(Graph& graph, std::size_t given, const StoredOperator& op, std::vector<ValueId>& outputs,
-              const std::string& layer) const;
+              const std::string& layer);
+  // Where quantised numbers stand for real ones, results stay within what their steps reach.
+  Status keep_ranges(Graph& graph, const StoredOperator& op, std::vector<ValueId>& outputs, const std::string& layer);
+  // Of a tensor of whole numbers of 8 or 16 bits with one scale.
+  std::optional<Clip> range_of(std::int32_t tensor) const;
   // The type and sizes that the file tells of a result are those that the row gives.
   Status check_recorded(std::int32_t tensor, ValueId read) const;
   void name_values(Graph& graph) const;
@@ -111,6 +115,7 @@ class ModelReader {
   std::map<std::string, Known> next_states_;  // what was assigned to each variable
   std::map<std::string, Known> begun_states_;  // what those hold that nothing but the file's own beginning assigns to
   std::map<std::size_t, std::vector<Known>> weights_;  // of subgraphs that were gone through, by tensor
+  std::map<ValueId, Clip> ranges_;  // what is known to lie within that of its steps
   std::set<std::string> remembering_;  // layers that keep a state of their own
   std::string way_;  // in front of names, inside another subgraph
   int depth_ = 0;  // of subgraphs inside others

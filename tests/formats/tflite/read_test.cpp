@@ -50,6 +50,28 @@ TEST(ReadTflite, QuantisedNumbersAreRefusedUnlessTheyAreToStandForRealOnes) {
   for (const Value& value : graph->values) EXPECT_NE(value.type.dtype, DType::I8) << value.name;
 }
 
+// The steps of one ReLU6 end at 6, those of the other one before that.
+TEST(ReadTflite, ARangeOfStepsIsAClipWhereNothingElseKeepsNumbersInIt) {
+  LoadOptions real;
+  real.dequantizes = true;
+  const auto graph = load(model("mobile_int8"), real);
+  ASSERT_TRUE(graph) << message(graph.error());
+  std::size_t bounded = 0, clips = 0, cut = 0;
+  for (const Node& node : graph->nodes) {
+    if (std::holds_alternative<Relu>(node.op)) ++bounded;
+    const auto* clip = std::get_if<Clip>(&node.op);
+    if (!clip) continue;
+    ++clips;
+    const NodeId before = (*graph)[node.inputs[0]].producer;
+    ASSERT_TRUE(before);
+    if (!std::holds_alternative<Relu>((*graph)[before].op)) continue;
+    ++cut;
+    EXPECT_LT(*clip->most, 6 - *clip->most / 255) << node.layer;
+  }
+  EXPECT_LT(cut, bounded);
+  EXPECT_LT(cut, clips);
+}
+
 TEST(ReadTflite, OutputsMayBeCutByName) {
   LoadOptions cut;
   cut.outputs = {"net_1/dense_1/Sigmoid"};
