@@ -110,13 +110,19 @@ def test_same_reads_the_same_windows_in_every_interpreter(layer, size, tmp_path)
 
 
 @pytest.mark.parametrize("channels", [1, 4])
-@pytest.mark.parametrize("bound", [{"max_value": 0.9}, {"threshold": 0.1, "max_value": 0.9}, {"negative_slope": 0.2, "max_value": 0.875}, "clip"])
+@pytest.mark.parametrize("bound", [{"max_value": 0.9}, {"threshold": 0.1, "max_value": 0.9}, {"negative_slope": 0.2, "max_value": 0.875}, "clip", "maximum", "array", "minimum"])
 def test_bounds_behind_a_convolution(bound, channels, tmp_path):
     """XNNPACK folds a lower bound that is a single number into the convolution, and then does not prepare the model."""
     keras = pytest.importorskip("keras")
     x = keras.Input((None, 6, 3))
     y = keras.layers.Conv2D(channels, 3)(x)
-    y = keras.ops.clip(y, 0.1, 0.9) if bound == "clip" else keras.layers.ReLU(**bound)(y)
+    functions = {
+        "clip": lambda y: keras.ops.clip(y, 0.1, 0.9),
+        "maximum": lambda y: keras.ops.maximum(y, 0.1),
+        "array": lambda y: keras.ops.maximum(np.full((1, 1, 1), 0.1, np.float32), y),
+        "minimum": lambda y: keras.ops.minimum(y, 0.1),
+    }
+    y = functions[bound](y) if isinstance(bound, str) else keras.layers.ReLU(**bound)(y)
     model = keras.Model(x, keras.ops.sqrt(keras.ops.abs(y)))
     model.save(tmp_path / "model.keras")
     done = convoy("port", tmp_path / "model.keras", "-o", tmp_path / "model.tflite", "--json", code=None)

@@ -66,7 +66,7 @@ Status write_unary(const Unary& op, Sink& sink) {
     }
     // 0 up to -1, a parabola up to 1, then x.
     case Function::SparsePlus: {
-      const Place line = sink.like("ADD", {sink.like("MAXIMUM", {x, sink.number(-1)}), sink.number(1)});
+      const Place line = sink.like("ADD", {sink.at_least(x, -1), sink.number(1)});
       const Place bend = sink.like("MUL", {sink.like("SQUARE", {line}), sink.number(0.25)});
       const Place above = sink.step("GREATER_EQUAL", {x, sink.number(1)}, {DType::Bool, sink.type().shape});
       return sink.last("SELECT_V2", {above, x, bend}), Status();
@@ -82,24 +82,9 @@ Status write_unary(const Unary& op, Sink& sink) {
   }
 }
 
-// A lower bound: a number for each channel, or for each cell of the last axis that is known to have several. XNNPACK folds one that is a
-// single number into the convolution in front, and then cannot prepare the model.
-Place lower_bound(Sink& sink, double value) {
-  const Shape& shape = sink.type().shape;
-  Sizes sizes;
-  for (auto axis = shape.rbegin(); axis != shape.rend() && axis->size(); ++axis) {
-    sizes.insert(sizes.begin(), *axis->size());
-    if (*axis->size() > 1) break;
-  }
-  const auto count = checked_count(sizes);
-  if (!count || *count < 2 || *count > 65536) return sink.number(value);
-  const std::vector<float> all(static_cast<std::size_t>(*count), static_cast<float>(value));
-  return sink.constant("number", Tensor::of(std::move(sizes), all));
-}
-
 void write_bounds(Sink& sink, Place x, std::optional<double> least, std::optional<double> most) {
-  if (least && most) sink.last("MINIMUM", {sink.like("MAXIMUM", {x, lower_bound(sink, *least)}), sink.number(*most)});
-  else if (least) sink.last("MAXIMUM", {x, lower_bound(sink, *least)});
+  if (least && most) sink.last("MINIMUM", {sink.at_least(x, *least), sink.number(*most)});
+  else if (least) sink.last_at_least(x, *least);
   else if (most) sink.last("MINIMUM", {x, sink.number(*most)});
   else sink.pass_on();
 }

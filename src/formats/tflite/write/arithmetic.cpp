@@ -92,6 +92,12 @@ Status write_binary(const Binary& op, Sink& sink) {
     sink.last(word, {*x, *y}, std::move(options));
     return {};
   }
+  if (op.function == BinaryFunction::Maximum && a == DType::F32)
+    for (const std::size_t i : {0U, 1U}) {
+      const Tensor* one = sink.constant(i);
+      if (!one || one->count() != 1 || sink.type(1 - i).rank() < one->rank()) continue;
+      return sink.last_at_least(sink.input(1 - i), one->doubles().front()), Status();
+    }
   sink.last(word, {sink.input(0), sink.input(1)}, std::move(options));
   return {};
 }
@@ -413,7 +419,7 @@ Status write_rms_norm(const RmsNorm& op, Sink& sink) {
 Status write_unit_norm(const UnitNorm& op, Sink& sink) {
   const Place x = sink.input();
   const Place squares = fold(sink, "SUM", sink.like("SQUARE", {x}), op.axes);
-  sink.last("MUL", {x, sink.like("RSQRT", {sink.like("MAXIMUM", {squares, sink.number(op.epsilon)})})});
+  sink.last("MUL", {x, sink.like("RSQRT", {sink.at_least(squares, op.epsilon)})});
   return {};
 }
 
@@ -424,7 +430,7 @@ Status write_length_norm(const LengthNorm& op, Sink& sink) {
   if (op.epsilon == 1e-6 && sink.rank() <= 4 && op.axes == Sizes{sink.rank() - 1})
     return sink.last("L2_NORMALIZATION", {x}), Status();
   const Place length = sink.like("SQRT", {fold(sink, "SUM", sink.like("SQUARE", {x}), op.axes)});
-  sink.last("DIV", {x, sink.like("MAXIMUM", {length, sink.number(op.epsilon)})});
+  sink.last("DIV", {x, sink.at_least(length, op.epsilon)});
   return {};
 }
 

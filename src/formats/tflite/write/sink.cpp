@@ -165,6 +165,38 @@ Place Sink::number(double value) {
   return constant("number", Tensor::of({}, std::vector<float>{static_cast<float>(value)}));
 }
 
+namespace {
+
+// The shape of a constant of several numbers that stretches over this one. Nothing: there is none.
+std::optional<Sizes> shape_of_several(const Shape& shape) {
+  Sizes sizes;
+  for (auto axis = shape.rbegin(); axis != shape.rend() && axis->size(); ++axis) {
+    sizes.insert(sizes.begin(), *axis->size());
+    if (*axis->size() > 1) break;
+  }
+  const auto count = checked_count(sizes);
+  if (!count || *count < 2 || *count > 65536) return std::nullopt;
+  return sizes;
+}
+
+}  // namespace
+
+Place Sink::at_least(Place x, double least) {
+  const TensorType type = type_of(x);
+  if (const auto sizes = shape_of_several(type.shape)) return step("MAXIMUM", {x, lower_bounds(*sizes, least)}, type);
+  return like("NEG", {like("MINIMUM", {like("NEG", {x}), number(-least)})});
+}
+
+void Sink::last_at_least(Place x, double least) {
+  if (const auto sizes = shape_of_several(type_of(x).shape)) last("MAXIMUM", {x, lower_bounds(*sizes, least)});
+  else last("NEG", {like("MINIMUM", {like("NEG", {x}), number(-least)})});
+}
+
+Place Sink::lower_bounds(const Sizes& shape, double least) {
+  const std::vector<float> all(static_cast<std::size_t>(*checked_count(shape)), static_cast<float>(least));
+  return constant("number", Tensor::of(shape, all));
+}
+
 Size Sink::activation() const {
   const auto found = fuses_.find(at_);
   return found == fuses_.end() ? 0 : fused_word(graph_[found->second].op);

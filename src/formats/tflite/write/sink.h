@@ -60,6 +60,11 @@ class Sink {
 
   // An operator whose result a later step reads.
   Place step(std::string_view op, std::vector<Place> inputs, TensorType result, Options options = {}, int version = 1);
+  // The larger of the numbers and one. XNNPACK folds a MAXIMUM with a constant of one number, of whatever shape, into the operator
+  // in front, and then cannot prepare the model: so there is a number for each channel, or for each cell of the last axis that is known to
+  // have several, or where none is, the smaller one of what has the other sign.
+  Place at_least(Place x, double least);
+  void last_at_least(Place x, double least);
   // The operator that gives the node's results.
   void last(std::string_view op, std::vector<Place> inputs, Options options = {}, int version = 1);
   // The same where result `i` comes in another type, in a tensor that is returned; `give` says that result then.
@@ -91,6 +96,7 @@ class Sink {
 
  private:
   Place add(std::string name, TensorType type, std::optional<Tensor> constant = {});
+  Place lower_bounds(const Sizes& shape, double least);
   std::string unique(const std::string& wanted) { return names_.take(wanted, ".", 1); }
   std::string own_name(ValueId value);  // the first time; then others
   Place place_of(ValueId value);
