@@ -134,6 +134,23 @@ def test_bounds_behind_a_convolution(bound, channels, tmp_path):
         assert_close([given[report["outputs"][0]["name"]]], [np.asarray(model(feed))], TOLERANCE, f"{bound}, reference {plain}")
 
 
+def test_one_slope_is_one_for_each_channel(tmp_path):
+    """XNNPACK of TensorFlow 2.14 reads the number of channels from a single slope."""
+    torch, tf = pytest.importorskip("torch"), pytest.importorskip("tensorflow")
+    model = torch.nn.Sequential(torch.nn.Conv2d(3, 5, 3), torch.nn.PReLU(init=0.3)).eval()
+    x = torch.randn(1, 3, 7, 8)
+    torch.export.save(torch.export.export(model, (x,)), tmp_path / "model.pt2")
+    report = json.loads(convoy("port", tmp_path / "model.pt2", "-o", tmp_path / "model.tflite", "--json").stdout)
+    interpreter = tf.lite.Interpreter(str(tmp_path / "model.tflite"))
+    slopes = [t["shape"].tolist() for t in interpreter.get_tensor_details() if t["shape"].size == 3]
+    assert slopes == [[1, 1, 5]]
+    feed = x.permute(0, 2, 3, 1).numpy()
+    want = model(x).permute(0, 2, 3, 1).detach().numpy()
+    for plain in (True, False):
+        given = runner(tmp_path / "model.tflite", plain)(**{report["inputs"][0]["name"]: feed})
+        assert_close([given[report["outputs"][0]["name"]]], [want], TOLERANCE, f"reference {plain}")
+
+
 def turned_again(c, x):
     y = c(x.transpose(1, 2))
     return y.transpose(1, 2), y, y.transpose(1, 2).relu()

@@ -234,8 +234,17 @@ Status write_glu(const Glu& op, Sink& sink) {
 }
 
 Status write_prelu(const PRelu&, Sink& sink) {
-  if (!sink.constant(1)) return sink.refused("a slope that the model computes");
-  sink.last("PRELU", {sink.input(0), sink.input(1)});
+  const Tensor* slope = sink.constant(1);
+  if (!slope) return sink.refused("a slope that the model computes");
+  const Shape& shape = sink.type().shape;
+  // XNNPACK of TensorFlow 2.14 reads one slope as one for each channel, and what lies behind it.
+  const bool is_one = slope->count() == 1 && slope->dtype() == DType::F32 && slope->rank() > 0 && !shape.empty() &&
+                      shape.back().known() && *shape.back() > 1 && *shape.back() <= 65536;
+  if (!is_one) return sink.last("PRELU", {sink.input(0), sink.input(1)}), Status();
+  Sizes sizes(slope->shape().size(), 1);
+  sizes.back() = *shape.back();
+  const std::vector<float> all(static_cast<std::size_t>(sizes.back()), slope->floats().front());
+  sink.last("PRELU", {sink.input(0), sink.stored(1, Tensor::of(sizes, all))});
   return {};
 }
 
