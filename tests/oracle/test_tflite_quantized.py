@@ -498,6 +498,7 @@ def test_another_sign(dtype, tmp_path):
     x = Tensor(dtype, (RANGES[dtype][1] - RANGES[dtype][0] + 1,), 0.01, 0)
     numbers = np.arange(RANGES[dtype][0], RANGES[dtype][1] + 1).astype(dtype)
     compared(tmp_path / "m.tflite", "NEG", {"kind": "NegOptions"}, [x], [x], [numbers])
+    np.save(tmp_path / "x.npy", numbers)
     written(tmp_path / "m.tflite", "NEG", {"kind": "NegOptions"}, [x], [Tensor(dtype, x.shape, 0.02, 0)])
     said = convoy("run", tmp_path / "m.tflite", "--input", f"t0={tmp_path / 'x.npy'}", "-o", tmp_path / "y.npy", code=6).stderr
     assert "a negation around another point than 0, or to another scale, over quantised numbers is not run" in said
