@@ -129,7 +129,9 @@ Result<Graph> load_bytes(const Blob& blob, const std::filesystem::path& file, co
   if (onnx::begins_model(blob.bytes)) return onnx::read_model(blob, file.parent_path(), options);
   if (tflite::begins_model(blob.bytes)) return tflite::read_model(blob, options);
   if (tf::begins_graph(blob.bytes)) return tf::read_graph(blob, options);
-  if (tf::begins_saved_model(blob.bytes)) return tf::read_saved_model(blob, file, options);
+  // One that is cut off does not show what it is, but by its name.
+  if (tf::begins_saved_model(blob.bytes) || file.filename() == "saved_model.pb")
+    return tf::read_saved_model(blob, file, options);
   if (tf::begins_meta_graph(blob.bytes)) return tf::read_meta_graph(blob, file, options);
   return unread(known_format(blob.bytes));
 }

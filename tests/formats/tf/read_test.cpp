@@ -246,6 +246,20 @@ TEST(TensorFlowSavedModel, EveryTruncationOfItsIndexIsRefused) {
   fs::remove_all(folder);
 }
 
+TEST(TensorFlowSavedModel, OneThatIsCutOffIsABrokenFileOfItsOwnKind) {
+  const fs::path folder = fs::temp_directory_path() / ("convoy_cut_model_" + std::to_string(::getpid()));
+  fs::copy("tests/data/corpus/tensorflow/fused_bn/saved_model", folder, fs::copy_options::recursive);
+  const fs::path file = folder / "saved_model.pb";
+  const auto whole = fs::file_size(file);
+  for (const std::uintmax_t size : {whole - 1, whole / 2, std::uintmax_t{50}, std::uintmax_t{3}}) {
+    fs::resize_file(file, size);
+    const auto graph = load(folder);
+    ASSERT_FALSE(graph) << size;
+    EXPECT_NE(graph.error().fault, Fault::Unsupported) << size << ": " << message(graph.error());
+  }
+  fs::remove_all(folder);
+}
+
 TEST(TensorFlowSavedModel, WeightsHaveTheCheckpointsNames) {
   const auto weights =
       load_weights("tests/data/corpus/tensorflow/conv2d_same_bias_relu/saved_model/variables/variables.index");
