@@ -19,15 +19,15 @@ _SHOWN, _LETTERS = 3, 120  # how many of many, and of how long a text
 
 def shown(value: Any) -> str:
     """A value as a message shows it: what is long by its beginning, arrays by their type and shape."""
-    if hasattr(value, "shape") and hasattr(value, "dtype") and not isinstance(value, np.generic):
-        return f"<{type(value).__module__}.{type(value).__qualname__} of {value.dtype}, shape {tuple(value.shape)}>"
+    if type(value) in (list, tuple):
+        several: list[Any] | tuple[Any, ...] = value
+        text = ", ".join([shown(one) for one in several[:_SHOWN]] + ["..."] * (len(several) > _SHOWN))
+        return f"[{text}]" if isinstance(several, list) else f"({text}{',' * (len(several) == 1)})"
     if isinstance(value, Mapping):
         items = [f"{shown(key)}: {shown(one)}" for key, one in list(value.items())[:_SHOWN]]
         return "{" + ", ".join(items + ["..."] * (len(value) > _SHOWN)) + "}"
-    if type(value) in (list, tuple):
-        items = [shown(one) for one in value[:_SHOWN]] + ["..."] * (len(value) > _SHOWN)
-        text = ", ".join(items)
-        return f"[{text}]" if isinstance(value, list) else f"({text}{',' * (len(value) == 1)})"
+    if hasattr(value, "shape") and hasattr(value, "dtype") and not isinstance(value, np.generic):
+        return f"<{type(value).__module__}.{type(value).__qualname__} of {value.dtype}, shape {tuple(value.shape)}>"
     text = repr(value)
     return text if len(text) <= _LETTERS else f"{text[:_LETTERS]}..."
 

@@ -81,7 +81,7 @@ def in_notebook() -> bool:
 
 
 @contextlib.contextmanager
-def shown(progress: Watcher) -> Iterator[Told | None]:
+def watched(progress: Watcher) -> Iterator[Told | None]:
     """Whom the native part tells; None: nobody."""
     if callable(progress):
         watcher = progress
@@ -114,5 +114,5 @@ def shown(progress: Watcher) -> Iterator[Told | None]:
 def asked(budget: int | str | None, progress: Watcher) -> Iterator[_convoy.Asked]:
     """What a call asks for beside its work, as the native part takes it."""
     granted = None if budget is None else _memory(budget)
-    with shown(progress) as told:
+    with watched(progress) as told:
         yield _convoy.Asked(granted, told)

@@ -930,7 +930,7 @@ class Asking(Folder):
 
         with self.assertRaisesRegex(LookupError, "computing"):
             net(x, threads=1, progress=stop, budget="64G")
-        with self.assertRaisesRegex(convoy.UsageError, "progress"):
+        with self.assertRaisesRegex(convoy.UsageError, "progress=3 is not taken"):
             net(x, progress=3)
 
     def test_a_terminal_shows_a_line_and_takes_it_away(self):
