@@ -78,11 +78,11 @@ std::optional<Comparison::Sharp> Comparison::in_float64(std::size_t i, const Str
   const auto shake = [&] {
     const Graph &a = at.a.graph, &b = at.b.graph;
     for (const std::uint64_t seed : {1, 2, 3}) {
-      const bool of_b = seed < 3;
-      const auto other = of_b ? shaken_values_of(b, at.inputs_b, shaken_by, seed, threads_)
+      const bool is_b = seed < 3;
+      const auto other = is_b ? shaken_values_of(b, at.inputs_b, shaken_by, seed, threads_)
                               : shaken_values_of(a, at.inputs_a, shaken_by, seed, threads_);
-      if (other && of_b) shaken = std::max(shaken, share_of((*other)[b.outputs[0].slot()], got, *rounded->error));
-      if (other && !of_b) shaken = std::max(shaken, share_of(brought(*other), wanted, *rounded->error));
+      if (other && is_b) shaken = std::max(shaken, share_of((*other)[b.outputs[0].slot()], got, *rounded->error));
+      if (other && !is_b) shaken = std::max(shaken, share_of(brought(*other), wanted, *rounded->error));
       if (asked == Asked::Whether && is_explained()) return;
     }
   };

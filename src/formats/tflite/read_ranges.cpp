@@ -3,6 +3,7 @@
 #include "formats/tflite/reader.h"
 #include "formats/tflite/types.h"
 #include "graph/quantized_steps.h"
+#include "ops/expect.h"
 
 #include <algorithm>
 
