@@ -281,54 +281,78 @@ def _check_has_numbers(module: Any, place: str) -> None:
                              "module.load_state_dict(state, assign=True), or give it some, module.to_empty(device='cpu')", place)
 
 
-def _save_module(module: Any, inputs: tuple, path: Path, frees_batch: bool) -> None:
+def _save_module(module: Any, inputs: tuple, path: Path, frees_batch: bool) -> tuple[Path, dict]:
+    """What was written, an exported program or source, and what to read it with."""
     place = type(module).__name__
     if not inputs:
         raise UsageError("a live torch.nn.Module is read by torch.export, which needs an example input: give x")
     _check_has_numbers(module, place)
     try:
-        _save_called_with(module, inputs, path, frees_batch)
+        return _save_called_with(module, _examples_of(module, inputs), path, frees_batch)
     except (Unsupported, UsageError):
         if len(inputs) != 1 or type(inputs[0]) is not tuple:
             raise
-        try:
-            _save_called_with(module, inputs[0], path, frees_batch)  # all arguments in a tuple, as torch.onnx.export takes them
-            return
+        try:  # all arguments in a tuple, as torch.onnx.export takes them
+            return _save_called_with(module, _examples_of(module, inputs[0]), path, frees_batch)
         except (Unsupported, UsageError):
             pass
         raise
 
 
-def _save_called_with(module: Any, inputs: tuple, path: Path, frees_batch: bool) -> None:
-    import torch
-
+def _examples_of(module: Any, inputs: tuple) -> tuple:
     place = type(module).__name__
     try:
-        examples = tuple(packed(x, _example(module)) for x in inputs)
+        return tuple(packed(x, _example(module)) for x in inputs)
     except UsageError as error:
         raise UsageError(f"an example input: {error.what}", place) from error
     except Exception as error:
         raise UsageError(f"an example input is no tensor ({_first_line(error)})", place) from error
-    from . import _live_state
 
+
+def _save_called_with(module: Any, examples: tuple, path: Path, frees_batch: bool) -> tuple[Path, dict]:
+    from . import _live_source, _live_state
+
+    place = type(module).__name__
     kept = _live_state.Kept(module)
-    with _exporting, _in_eval_mode(module), _attributes_kept(module), _export_is_quiet(), kept.watched():
-        _check_taken(module, examples)
-        try:
-            program = _exported(module, examples, frees_batch)
-        except Exception as error:
-            raise Unsupported(f"torch.export does not take the module ({_first_line(error)})", place) from error
-        try:
-            torch.export.save(program, str(path))
-        except Exception as error:
+    source = path.with_suffix(".py")
+    said: dict | None = None
+    refusal = ""
+    with _exporting, _in_eval_mode(module):
+        with _attributes_kept(module), _export_is_quiet(), kept.watched():
+            _check_taken(module, examples)
             try:
-                with _plain_outputs(module):
-                    torch.export.save(_exported(module, examples, frees_batch), str(path))
-            except Exception:
-                raise Unsupported(f"torch.export does not save the module ({_first_line(error)})", place) from error
+                _export(module, examples, path, frees_batch)
+            except Unsupported as error:
+                refusal = error.what
+        if refusal:
+            try:
+                said = _live_source.save(module, examples, source, frees_batch)
+            except Error as error:
+                raise Unsupported(f"{refusal}; as source it is not read either ({error})", place) from error
+    if said is not None:
+        warn(f"{place}: {refusal}; it was read as source, the text of its classes with the settings and weights that it has now")
+        return source, said
     remark = kept.remark(examples)
     if remark:
         warn(f"{place}: {remark}")
+    return path, {}
+
+
+def _export(module: Any, examples: tuple, path: Path, frees_batch: bool) -> None:
+    import torch
+
+    try:
+        program = _exported(module, examples, frees_batch)
+    except Exception as error:
+        raise Unsupported(f"torch.export does not take the module ({_first_line(error)})") from error
+    try:
+        torch.export.save(program, str(path))
+    except Exception as error:
+        try:
+            with _plain_outputs(module):
+                torch.export.save(_exported(module, examples, frees_batch), str(path))
+        except Exception:
+            raise Unsupported(f"torch.export does not save the module ({_first_line(error)})") from error
 
 
 def _read_whole(thing: Any) -> bytes:
@@ -428,8 +452,8 @@ def whole(piece: Any) -> bytes:
     raise UsageError(f"a piece of a model is {type(piece).__module__}.{type(piece).__qualname__}: give bytes, a path or an open file")
 
 
-def save(thing: Any, folder: Path, inputs: tuple = (), frees_batch: bool = True) -> Path:
-    """Writes a live model, the bytes of a file or of several, or what a URL names into `folder`; the path of what was written."""
+def save(thing: Any, folder: Path, inputs: tuple = ()) -> Path:
+    """Writes a live model but a torch.nn.Module, the bytes of a file or of several, or what a URL names into `folder`; the path of what was written."""
     if isinstance(thing, Mapping):
         return _save_pieces(thing, folder)
     if isinstance(thing, str):
@@ -450,9 +474,6 @@ def save(thing: Any, folder: Path, inputs: tuple = (), frees_batch: bool = True)
 
         path = folder / f"{_stem_of(thing)}.pt2"
         torch.export.save(thing, str(path))
-    elif kind == "module":
-        path = folder / f"{_stem_of(thing)}.pt2"
-        _save_module(thing, inputs, path, frees_batch)
     elif kind == "keras":
         from . import _live_keras
 
@@ -481,7 +502,14 @@ def check_is_built(other: Any) -> None:
                          f"{type(other).__name__} '{other.name}'")
 
 
-def said_by(thing: Any, inputs: tuple, frees_batch: bool) -> dict:
+def written(thing: Any, folder: Path, inputs: tuple, frees_batch: bool = True) -> tuple[Path, dict]:
+    """The path of what was written of a live model, and what an example says of its inputs, as arguments of reading."""
+    if kind_of(thing) == "module":
+        return _save_module(thing, inputs, folder / f"{_stem_of(thing)}.pt2", frees_batch)
+    return save(thing, folder, inputs), _said_by(thing, inputs, frees_batch)
+
+
+def _said_by(thing: Any, inputs: tuple, frees_batch: bool) -> dict:
     """Shapes and types of a ScriptModule's inputs, as arguments of reading: its file declares none. The first axis is free where the
     module lets it be."""
     if kind_of(thing) != "script" or not inputs:
@@ -508,12 +536,12 @@ def said_by(thing: Any, inputs: tuple, frees_batch: bool) -> dict:
 def read(thing: Any, folder: Path, inputs: tuple, use: Callable[[Path, dict], T]) -> T:
     """What `use` makes of the model's file, and of what an example says of its inputs. A module that is not carried with its batch free is carried with that of the example."""
     with read_from(thing):
-        path = save(thing, folder, inputs)
+        path, said = written(thing, folder, inputs)
         try:
-            return use(path, said_by(thing, inputs, frees_batch=True))
+            return use(path, said)
         except Unsupported:
             if kind_of(thing) not in ("module", "script") or not inputs:
                 raise
-        if kind_of(thing) == "module":
-            path = save(thing, folder, inputs, frees_batch=False)
-        return use(path, said_by(thing, inputs, frees_batch=False))
+        if kind_of(thing) == "script":
+            return use(path, _said_by(thing, inputs, frees_batch=False))
+        return use(*written(thing, folder, inputs, frees_batch=False))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _convoy, _live, _log, _remote, _weights
 from ._arguments import _array, _reading, _seed, _threads
-from ._model import Model, _check_example_says_shapes, _check_unchanged, _module_inputs, _named, _read_again, _report, examples_beside, port
+from ._model import Model, _check_example_says_shapes, _check_unchanged, _module_inputs, _named, _read_again, _report, _with, examples_beside, port
 from ._progress import Watcher, asked
 from .errors import NotInstalled, NotProven, Unsupported, UsageError
 
@@ -67,7 +67,7 @@ def copy_weights(a: Any, b: Any, *inputs: Any, threads: int = 0, budget: int | s
     with (_live.temporary_folder() as folder, _weights.at_hand(of_a) as of_a, _weights.at_hand(reading) as reading,
           _log.step("copying weights of %s into %s", _named(a), _named(b)) as done):
         with asked(budget, progress) as wish:
-            sides = _both_saved(a, b, inputs, folder, of_a, reading, wish)
+            sides, of_a, reading = _both_saved(a, b, inputs, folder, of_a, reading, wish)
         output = folder / ("weights.npz" if kind == "module" else "model.keras")
         with asked(budget, progress) as wish:
             if was is not None:
@@ -108,10 +108,11 @@ def _holding(state: Mapping, module: Any) -> Any:
     return made
 
 
-def _both_saved(a: Any, b: Any, inputs: tuple, folder: Path, of_a: dict, of_b: dict, wish: _convoy.Asked) -> list[str]:
-    """Paths of both; a live torch.nn.Module without an example gets one beside the other model, where that states shapes."""
+def _both_saved(a: Any, b: Any, inputs: tuple, folder: Path, of_a: dict, of_b: dict, wish: _convoy.Asked) -> tuple[list[str], dict, dict]:
+    """Paths of both, and what to read them with; a live torch.nn.Module without an example gets one beside the other model, where that states shapes."""
     _live.check_is_built(b)
     sides: dict[str, str] = {}
+    reading = {"a": of_a, "b": of_b}
     waits = not inputs and _live.kind_of(a) == "module"
     for name, one in (("b", b), ("a", a)) if waits else (("a", a), ("b", b)):
         if _remote.is_local(one):
@@ -122,15 +123,16 @@ def _both_saved(a: Any, b: Any, inputs: tuple, folder: Path, of_a: dict, of_b: d
         ways = [turned] if turned is inputs else [turned, inputs]  # a sequence, or images channels last
         if not inputs and sides and _live.kind_of(one) == "module":
             (file,) = sides.values()
-            ways = examples_beside(_convoy.load(os.fsencode(file), _reading(**(of_b if waits else of_a)), wish))
+            ways = examples_beside(_convoy.load(os.fsencode(file), _reading(**reading["b" if waits else "a"]), wish))
         for way in ways:
             try:
-                sides[name] = str(_live.save(one, folder / name, way))
+                path, said = _live.written(one, folder / name, way)
+                sides[name], reading[name] = str(path), _with(said, reading[name])
                 break
             except Unsupported:
                 if way is ways[-1]:
                     raise
-    return [sides["a"], sides["b"]]
+    return [sides["a"], sides["b"]], reading["a"], reading["b"]
 
 
 def _weights_of(file: Path) -> list:

@@ -607,3 +607,173 @@ def test_live_models_go_by_their_names(convoy):
         convoy.load(type("Odd", (nn.Module,), {"forward": lambda self, x: x + torch.rand(6)})().eval(), X)
     live = convoy.load(model)
     assert copy.copy(live) is live and copy.deepcopy(live) is live
+
+
+# What torch.export refuses, and source says.
+
+SLOPE = 0.25
+ACTIVATIONS = {"relu": nn.ReLU, "elu": functools.partial(nn.ELU, alpha=0.5)}
+
+
+def gate(x):
+    return x * torch.sigmoid(x)
+
+
+class Settings:
+    def __init__(self, width):
+        self.width = width
+
+
+class PaddedBefore(nn.Conv2d):
+    def forward(self, x):
+        return super().forward(torch.nn.functional.pad(x, (1, 2, 0, 1)))
+
+
+class OneMore(nn.Sequential):
+    def forward(self, x):
+        for layer in self:
+            x = layer(x) + 1
+        return x
+
+
+class Gated(nn.Module):
+    def tail(self, x):
+        return gate(x) * SLOPE
+
+
+class Kept(Gated):
+    """As programs keep things: none of it says what the constructors were called with."""
+
+    factor = 3
+
+    def __init__(self, settings, n):
+        super().__init__()
+        self.settings, self.n = settings, n
+        self.parent = [self]
+        self.padded = PaddedBefore(3, 6, (2, 4), stride=(1, 2))
+        self.line = OneMore(nn.Conv2d(6, 6, 1), nn.BatchNorm2d(6, eps=1e-3))
+        self.twice = self.line[0]
+        self.blocks = nn.ModuleList([nn.Conv2d(6, 6, 3, padding=1, groups=2), nn.Identity()])
+        self.heads = nn.ModuleDict({"a": nn.Linear(6, 5), "b": nn.Linear(6, 5, bias=False)})
+        self.heads["b"].weight = self.heads["a"].weight
+        self.activations = [ACTIVATIONS["relu"](), ACTIVATIONS["elu"](), nn.LeakyReLU(0.3)]
+        self.leaky = functools.partial(torch.nn.functional.leaky_relu, negative_slope=0.2)
+        self.scale = nn.Parameter(torch.rand(6, 1, 1))
+        self.register_buffer("shift", torch.rand(6, 1, 1), persistent=False)
+        self.table = torch.rand(5)
+        self.attention = nn.MultiheadAttention(6, 2, batch_first=True)
+        self.lstm = nn.LSTM(6, 3, 2, bidirectional=True, batch_first=True)
+        self.unused = lambda x: x
+
+    @property
+    def double(self):
+        return 2 * self.n
+
+    def forward(self, x, mask=None, thrice=False):
+        x = self.line(self.padded(x)) * self.scale + self.shift
+        x = self.twice(x)
+        for layer in [*self.blocks, *self.activations]:
+            x = layer(x)
+        x = self.leaky(x + self.double * self.factor - 7)
+        y = x.flatten(2).transpose(1, 2)
+        y = self.lstm(y + self.attention(y, y, y)[0])[0]
+        z = self.heads["a"](y) + self.heads["b"](y) * self.table * self.settings.width
+        return self.tail(z * 3 if thrice else z)
+
+
+class Packed(nn.Module):
+    """Sequences of unlike lengths, which torch.export of torch 2.13 does not take."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.lstm = nn.LSTM(3, width, batch_first=True)
+
+    def forward(self, x, lengths):
+        packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+        return nn.utils.rnn.pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=5)[0]
+
+
+class Routed(nn.Module):
+    def forward(self, x):
+        if x.mean() > 0:
+            return x
+        return -x
+
+
+def closing_over(k):
+    class Closed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.line = nn.Linear(6, 4)
+
+        def forward(self, x):
+            return self.line(x) * k
+
+    return Closed()
+
+
+def test_what_torch_export_refuses_is_read_as_source(convoy, tmp_path, caplog):
+    caplog.set_level("INFO", "convoy")
+    module, inputs = Packed(4).eval(), (torch.randn(2, 5, 3), torch.tensor([5, 3]))
+    with pytest.warns(convoy.Warning, match=r"^Packed: torch.export does not take the module \(.*\); it was read as source"):
+        model = convoy.load(module, *inputs)
+    assert "PyTorch source" in caplog.text
+    assert np.allclose(model(*inputs), module(*inputs).detach(), atol=1e-6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert "PyTorch source" in convoy.port(module, tmp_path / "p.onnx", *inputs).text
+        assert convoy.diff(module, tmp_path / "p.onnx", *inputs).same
+        other = Packed(4).eval()
+        convoy.copy_weights(module, other, *inputs)
+    assert torch.equal(other.lstm.weight_hh_l0, module.lstm.weight_hh_l0)
+
+
+@pytest.mark.parametrize("made, inputs", [
+    (lambda: Kept(Settings(4), 2), (torch.rand(2, 3, 5, 8), None, True)),
+    (lambda: closing_over(5), (X,)),
+    (lambda: nn.Sequential(nn.Conv1d(3, 4, 3, padding="same"), nn.Flatten(), nn.Linear(20, 2)), (torch.rand(2, 3, 5),)),
+    (lambda: nn.Linear(6, 4, dtype=torch.float64), (X,)),
+])  # fmt: skip
+def test_a_live_module_s_source_has_the_settings_that_the_module_has(convoy, monkeypatch, made, inputs):
+    def refuses(*_, **__):
+        raise RuntimeError("not today")
+
+    module = made().eval()
+    with torch.no_grad():
+        for one in module.parameters():
+            one.add_(0.125)
+    wanted = module(*[torch.as_tensor(x).to(next(module.parameters())) if hasattr(x, "shape") else x for x in inputs]).detach()
+    monkeypatch.setattr(torch.export, "export", refuses)
+    with pytest.warns(convoy.Warning, match="not today.*read as source"):
+        model = convoy.load(module, *inputs)
+    assert model.inputs[0].shape[0] is None
+    assert np.allclose(model(inputs[0]), wanted, atol=1e-5)
+
+
+def test_a_module_that_neither_way_reads_says_both_reasons(convoy, monkeypatch):
+    line = inspect.getsourcelines(Routed)[1] + 2
+    with pytest.raises(convoy.Unsupported, match=rf"^Routed(\.pt2)?: torch.export does not take the module \(.*\); as source it is not read either "
+                                                 rf"\(test_python_live.py:{line}:\d+: a decision by the numbers of a tensor"):
+        convoy.load(Routed().eval(), X)
+
+    def refuses(*_, **__):
+        raise RuntimeError("not today")
+
+    monkeypatch.setattr(torch.export, "export", refuses)
+    module = nn.Sequential(nn.Linear(6, 4)).eval()
+    module[0].register_forward_hook(lambda module, inputs, output: output * 2)
+    with pytest.raises(convoy.Unsupported, match="not today.*has a hook"):
+        convoy.load(module, X)
+    with pytest.raises(convoy.Unsupported, match="not today.*the source of .*Odd is not at hand"):
+        convoy.load(type("Odd", (nn.Module,), {"forward": lambda self, x: x + 1})().eval(), X)
+
+    class Depends(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.seen = iter([])
+
+        def forward(self, x):
+            return x * 2 if hasattr(self, "seen") else x
+
+    with pytest.raises(convoy.Unsupported, match="not today.*other numbers for the example than the module itself"):
+        convoy.load(Depends().eval(), X)
