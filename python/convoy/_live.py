@@ -9,6 +9,7 @@ import sys
 import warnings
 from _thread import allocate_lock  # threading itself takes as long to import as all else here
 from collections.abc import Mapping
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Callable, Iterator, TypeVar
 
 from . import _remote
@@ -69,6 +70,10 @@ def kind_of(thing: Any) -> str | None:
         return "module"
     if _is_a(thing, "onnx", "ModelProto"):
         return "onnx"
+    if _is_a(thing, "keras", "layers.Layer") or _is_a(thing, "tf_keras", "layers.Layer"):
+        return "layer"
+    if isinstance(thing, FunctionType) and "torch" in sys.modules:
+        return "function"
     return None
 
 
@@ -285,18 +290,32 @@ def _save_module(module: Any, inputs: tuple, path: Path, frees_batch: bool) -> t
     """What was written, an exported program or source, and what to read it with."""
     place = type(module).__name__
     if not inputs:
-        raise UsageError("a live torch.nn.Module is read by torch.export, which needs an example input: give x")
+        raise UsageError("a live torch.nn.Module or function is read by torch.export, which needs an example input: give x", place)
     _check_has_numbers(module, place)
+    examples = _examples_of(module, inputs)
+    if len(examples) == 1 and type(examples[0]) in (tuple, list) and _takes_apart(module, examples[0]):
+        examples = tuple(examples[0])  # all arguments in one, as torch.onnx.export takes them
+    return _save_called_with(module, examples, path, frees_batch)
+
+
+def _takes_apart(module: Any, examples: tuple | list) -> bool:
+    """Whether these are its arguments, and not one of them that is packed: asked of a copy, which costs a call instead of an export."""
+    import inspect
+
+    import torch
+
+    from . import _live_state
+
     try:
-        return _save_called_with(module, _examples_of(module, inputs), path, frees_batch)
-    except (Unsupported, UsageError):
-        if len(inputs) != 1 or type(inputs[0]) is not tuple:
-            raise
-        try:  # all arguments in a tuple, as torch.onnx.export takes them
-            return _save_called_with(module, _examples_of(module, inputs[0]), path, frees_batch)
-        except (Unsupported, UsageError):
-            pass
-        raise
+        inspect.signature(module.forward).bind(*examples)
+    except (TypeError, ValueError):
+        return False
+    with _exporting, torch.no_grad(), torch.random.fork_rng(devices=[]):
+        try:
+            _live_state.twin(module).eval()(examples)
+        except Exception:
+            return True
+    return False
 
 
 def _examples_of(module: Any, inputs: tuple) -> tuple:
@@ -402,6 +421,8 @@ def _stem_of(thing: Any) -> str:
     kind, name = kind_of(thing), getattr(thing, "name", None)
     if kind in ("module", "program", "script"):
         name = getattr(thing, "original_name", type(thing).__name__)
+    elif kind == "function":
+        name = thing.__name__.strip("<>")  # a lambda's
     stem = os.path.basename(name) if isinstance(name, str) else ""
     stem = stem if kind else os.path.splitext(stem)[0]
     return stem if stem and "\0" not in stem and len(os.fsencode(stem)) < 200 else "model"
@@ -479,19 +500,31 @@ def save(thing: Any, folder: Path, inputs: tuple = ()) -> Path:
 
         path = folder / f"{_stem_of(thing)}.keras"
         _live_keras.save(thing, path, inputs)
+    elif kind == "layer":
+        from . import _live_keras
+
+        path = folder / f"{_stem_of(thing)}.keras"
+        _live_keras.save_layer(thing, path, inputs)
     elif kind == "onnx":
         path = folder / "model.onnx"
         path.write_bytes(thing.SerializeToString())
     else:
+        _check_is_no_class(thing)
         raise UsageError(f"{type(thing).__module__}.{type(thing).__qualname__} is no model: give a path, a URL, the bytes of a file, an open file, a torch.nn.Module, "
-                         "ExportedProgram or ScriptModule, a keras.Model, an onnx.ModelProto, or the pieces of a model: a dict of files by name, "
+                         "ExportedProgram or ScriptModule, a keras.Model or layer, an onnx.ModelProto, a function over torch's tensors, or the pieces of a model: a dict of files by name, "
                          "or [model, weights]")
     return path
 
 
+def _check_is_no_class(thing: Any) -> None:
+    if isinstance(thing, type):
+        raise UsageError(f"{thing.__module__}.{thing.__qualname__} is a class: give a model that was made of it, {thing.__name__}(...)")
+
+
 def check_takes_examples(thing: Any, inputs: tuple) -> None:
-    if inputs and kind_of(thing) not in ("module", "script", "keras"):
-        raise UsageError(f"an example input is given ({shown(inputs[0])}), which only a live torch.nn.Module, ScriptModule or keras.Model takes: "
+    _check_is_no_class(thing)
+    if inputs and kind_of(thing) not in ("module", "script", "keras", "layer", "function"):
+        raise UsageError(f"an example input is given ({shown(inputs[0])}), which only a live torch.nn.Module, ScriptModule, keras.Model or layer takes: "
                          "the model itself says what its inputs are", _name_of(thing) if is_open(thing) else "")
 
 
@@ -504,9 +537,18 @@ def check_is_built(other: Any) -> None:
 
 def written(thing: Any, folder: Path, inputs: tuple, frees_batch: bool = True) -> tuple[Path, dict]:
     """The path of what was written of a live model, and what an example says of its inputs, as arguments of reading."""
+    if kind_of(thing) == "function":
+        return written(_as_module(thing), folder, inputs, frees_batch)
     if kind_of(thing) == "module":
         return _save_module(thing, inputs, folder / f"{_stem_of(thing)}.pt2", frees_batch)
     return save(thing, folder, inputs), _said_by(thing, inputs, frees_batch)
+
+
+def _as_module(function: Any) -> Any:
+    """A function over PyTorch's tensors as a module."""
+    import torch
+
+    return type(function.__name__.strip("<>"), (torch.nn.Module,), {"forward": staticmethod(function)})().eval()
 
 
 def _said_by(thing: Any, inputs: tuple, frees_batch: bool) -> dict:
@@ -514,8 +556,8 @@ def _said_by(thing: Any, inputs: tuple, frees_batch: bool) -> dict:
     module lets it be."""
     if kind_of(thing) != "script" or not inputs:
         return {}
-    if len(inputs) == 1 and type(inputs[0]) is tuple:
-        inputs = inputs[0]
+    if len(inputs) == 1 and type(inputs[0]) in (tuple, list) and not _is_numbers(inputs[0]):
+        inputs = tuple(inputs[0])
     names = [one.name for one in thing.forward.schema.arguments[1:]]
     if len(inputs) > len(names):
         raise UsageError(f"{len(inputs)} example inputs, and its forward takes {len(names)}: {', '.join(names)}", _stem_of(thing))
@@ -540,7 +582,7 @@ def read(thing: Any, folder: Path, inputs: tuple, use: Callable[[Path, dict], T]
         try:
             return use(path, said)
         except Unsupported:
-            if kind_of(thing) not in ("module", "script") or not inputs:
+            if kind_of(thing) not in ("module", "script", "function") or not inputs:
                 raise
         if kind_of(thing) == "script":
             return use(path, _said_by(thing, inputs, frees_batch=False))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from . import _convoy
 from ._arguments import _array
 from ._live import packed, warn
-from ._live_keras_opened import Opened, opened
+from ._live_keras_opened import Opened, left_as_they_are, opened
 from .errors import Error, Unsupported, UsageError
 
 if TYPE_CHECKING:
@@ -39,6 +39,28 @@ def save(model: Any, path: Path, inputs: tuple) -> None:
             line = (str(error).strip() or "no message").splitlines()[0]
             raise Unsupported(f"Keras does not save the model ({type(error).__name__}: {line})", _place_of(model)) from error
         _check_numbers(model, path, written)
+
+
+def save_layer(layer: Any, path: Path, inputs: tuple) -> None:
+    """As a model of this layer alone, which is left as it was."""
+    keras = sys.modules["tf_keras" if any(one.__module__.startswith("tf_keras") for one in type(layer).__mro__) else "keras"]
+    if inputs:
+        arrays = [np.asarray(_array(x)) for x in inputs]
+        said = [((None, *x.shape[1:]), None if x.dtype.kind == "f" else str(x.dtype)) for x in arrays]
+    else:
+        config = getattr(layer, "get_build_config", dict)() or {}
+        shape = config.get("input_shape")
+        if not layer.built or not shape or not all(isinstance(n, (int, type(None))) for n in shape):
+            raise UsageError("a layer alone does not say the shape of its input: give an example input", _place_of(layer))
+        said = [((None, *shape[1:]), None)]
+    with left_as_they_are([layer, *layer._flatten_layers(include_self=False)]):
+        try:
+            symbols = [keras.Input(shape[1:], dtype=kind) for shape, kind in said]
+            model = keras.Model(symbols, layer(*symbols), name=layer.name)
+        except Exception as error:
+            line = (str(error).strip() or "no message").splitlines()[0]
+            raise UsageError(f"is not called with its input ({type(error).__name__}: {line})", _place_of(layer)) from error
+        save(model, path, ())
 
 
 def _build(model: Any, inputs: tuple) -> None:

@@ -32,7 +32,7 @@ def opened(model: Any, inputs: tuple) -> Iterator[Opened]:
     if not own or keras is None or not isinstance(model, keras.Model) or not all(_can_be_opened(layer) for layer in own):
         yield Opened(model, 1)
         return
-    with _opening, _left_as_they_are(layers):
+    with _opening, left_as_they_are(layers):
         through = _containing(layers, own)
         try:
             try:
@@ -68,7 +68,7 @@ def _containing(layers: list, own: list) -> list:
 
 
 @contextlib.contextmanager
-def _left_as_they_are(layers: list) -> Iterator[None]:
+def left_as_they_are(layers: list) -> Iterator[None]:
     """What is called with symbolic tensors remembers it, and its `output` is then no longer one."""
     before = [(one, one.name, list(one._inbound_nodes), list(one._outbound_nodes)) for one in layers]
     try:

@@ -174,8 +174,10 @@ class Model:
         """Those that are given as one dict or list."""
         if len(inputs) == 1 and isinstance(inputs[0], Mapping):
             return self._in_order(inputs[0])
-        if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)) and len(self.inputs) > 1:
-            return tuple(inputs[0])
+        if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)):
+            takes, given = self.inputs, inputs[0]
+            if len(takes) > 1 or (len(given) == 1 and hasattr(given[0], "shape") and len(given[0].shape) == len(takes[0].shape)):
+                return tuple(given)
         return inputs
 
     def _in_order(self, given: Mapping) -> tuple:
@@ -221,7 +223,7 @@ def _says_shapes(options: Mapping) -> bool:
 
 def _check_example_says_shapes(source: Any, options: Mapping) -> None:
     """What torch.export made of the example's sizes stays as it is at others: they are never freed afterwards."""
-    if _live.kind_of(source) == "module" and _says_shapes(options):
+    if _live.kind_of(source) in ("module", "function") and _says_shapes(options):
         raise UsageError("shapes and size are for files: a live torch.nn.Module takes the shapes of its example input, with the batch free where "
                          "the module lets it be; for other free sizes give a torch.export.export(..., dynamic_shapes=...)")
 
@@ -257,12 +259,13 @@ def load(source: Any, *inputs: Any, size=None, shapes=None, types=None, weights=
     source
         A path (.keras, .h5, .json, .onnx, .pt2, .pt, .pb, .tflite, a SavedModel), a URL that fsspec opens ("s3://zoo/net.keras"), the
         bytes of such a file, an open one (read from where it stands) or a member of an archive, source ("net.py:Net(3, 64)"), or a live
-        object: torch.nn.Module, ExportedProgram, ScriptModule, keras.Model, onnx.ModelProto. Or the pieces of a model, as bytes, paths or
+        object: torch.nn.Module, ExportedProgram, ScriptModule, a function over torch's tensors, keras.Model, a Keras layer,
+        onnx.ModelProto. Or the pieces of a model, as bytes, paths or
         open files: [model, weights], or a dict of them by the names that they have for each other, the model first
         ({"net.onnx": graph, "net.onnx.data": numbers}).
     inputs
-        Example inputs, for a live torch.nn.Module or ScriptModule, or a keras.Model that is not built: tensors or arrays, one after the
-        other, or all in one tuple.
+        Example inputs, for a live torch.nn.Module, function or ScriptModule, or a keras.Model or layer that is not built: tensors or
+        arrays, one after the other, or all in one tuple or list.
     size
         Spatial sizes of the image inputs, (224, 224); None frees an axis.
     shapes
@@ -327,7 +330,10 @@ def _loaded(source: Any, inputs: tuple, options: dict, wish: _convoy.Asked) -> M
 
 
 def _named(thing: Any) -> str:
-    return os.fspath(thing) if isinstance(thing, (str, os.PathLike)) else f"{type(thing).__module__}.{type(thing).__qualname__}"
+    if isinstance(thing, (str, os.PathLike)):
+        return os.fspath(thing)
+    kind = thing if _live.kind_of(thing) == "function" else type(thing)
+    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _read_again(source: Any, inputs: tuple, reading: dict) -> tuple[Any, tuple, dict]:
@@ -534,7 +540,7 @@ def _both(a: Any, b: Any, inputs: tuple, of_a: dict, of_b: dict, wish: _convoy.A
     try:
         first = _loaded(a, inputs, of_a, wish)
     except UsageError:
-        wants_example = not inputs and _live.kind_of(a) == "module"
+        wants_example = not inputs and _live.kind_of(a) in ("module", "function")
         if not is_path[0] and not wants_example:
             raise
         try:
@@ -548,7 +554,7 @@ def _both(a: Any, b: Any, inputs: tuple, of_a: dict, of_b: dict, wish: _convoy.A
         return Model(_convoy.load_beside(second._native, os.fsencode(a), _reading(**of_a), wish), os.fspath(a), a, of_a), second
     if is_path[1]:
         return first, Model(_convoy.load_beside(first._native, os.fsencode(b), _reading(**of_b), wish), os.fspath(b), b, of_b)
-    if not inputs and _live.kind_of(b) == "module":
+    if not inputs and _live.kind_of(b) in ("module", "function"):
         return first, _first_that_loads(b, examples_beside(first._native), of_b, wish)
     turned = _module_inputs(b, a, inputs)
     ways = [turned] if turned is inputs else [turned, inputs]  # a sequence, or a module that takes images channels last
@@ -580,7 +586,7 @@ _CHANNELS_LAST = ("Keras", "TFLite", "TensorFlow")
 
 def _module_inputs(one: Any, a: Any, inputs: tuple) -> tuple:
     """Example inputs for a live module of PyTorch's. Those of `diff` lie as a takes them: beside a Keras model images turn channels first."""
-    if _live.kind_of(one) not in ("module", "script") or one is a or not inputs:
+    if _live.kind_of(one) not in ("module", "function", "script") or one is a or not inputs:
         return inputs
     if _live.kind_of(a) == "keras" or (isinstance(a, Model) and a.format.lower().startswith("keras")) or str(a).endswith((".keras", ".h5")):
         return tuple(map(_channels_first, inputs))

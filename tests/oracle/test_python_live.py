@@ -777,3 +777,50 @@ def test_a_module_that_neither_way_reads_says_both_reasons(convoy, monkeypatch):
 
     with pytest.raises(convoy.Unsupported, match="not today.*other numbers for the example than the module itself"):
         convoy.load(Depends().eval(), X)
+
+
+class Pair(nn.Module):
+    def forward(self, both, mask=None):
+        return both[0] + 2 * both[1]
+
+
+def test_examples_in_a_list_or_a_tuple_are_the_arguments_unless_the_module_takes_it_whole(convoy, monkeypatch):
+    exports = []
+    export = torch.export.export
+    monkeypatch.setattr(torch.export, "export", lambda *args, **named: exports.append(args) or export(*args, **named))
+    net, x = nn.Linear(6, 4).eval(), torch.from_numpy(X)
+    for given in ([x], (x,), x):
+        exports.clear()
+        assert np.allclose(convoy.load(net, given)([x]), net(x).detach(), atol=1e-6)
+        assert len(exports) == 1
+    assert len(convoy.load(Pair(), [x, x]).inputs) == 2
+    assert convoy.load(net, x)([X[0]]).shape == (1, 4)  # a batch of one, as an array of it
+
+
+def test_functions_and_layers_are_models(convoy, tmp_path):
+    weights = torch.rand(6, 4)
+
+    def project(x, scale):
+        return torch.relu(x) @ weights * scale
+
+    x, scale = torch.from_numpy(X), torch.rand(4)
+    model = convoy.load(project, x, scale)
+    assert [value.name for value in model.inputs] == ["x", "scale"] and "project" in model.source
+    assert np.allclose(model(x, scale), project(x, scale), atol=1e-6)
+    net = nn.Linear(6, 4).eval()
+    convoy.assert_same(lambda x: net(x), net, x)
+    with pytest.raises(convoy.UsageError, match="project: .*needs an example input: give x"):
+        convoy.load(project)
+
+    layer = L.Dense(5, activation="relu")
+    with pytest.raises(convoy.UsageError, match="a layer alone does not say the shape of its input: give an example input"):
+        convoy.load(layer)
+    assert np.allclose(convoy.load(layer, X)(X), np.asarray(layer(X)), atol=1e-6)
+    assert convoy.diff(layer, convoy.to_torch(layer), X).same and convoy.load(layer).outputs[0].shape == (None, 5)
+    assert not layer._inbound_nodes
+    assert convoy.load(L.Embedding(9, 3), np.ones((2, 4), "int32")).inputs[0].dtype == "int32"
+    attention = L.MultiHeadAttention(2, 3)
+    both = np.random.default_rng(0).random((2, 5, 3), dtype="float32"), np.random.default_rng(1).random((2, 7, 3), dtype="float32")
+    assert np.allclose(convoy.load(attention, *both)(*both), np.asarray(attention(*both)), atol=1e-5)
+    with pytest.raises(convoy.UsageError, match=r"is a class: give a model that was made of it, Linear\(...\)"):
+        convoy.load(nn.Linear, x)
