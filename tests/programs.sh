@@ -35,6 +35,14 @@ ends 1 "1 passed, 0 refused, 1 failed" "files are counted together" "$golden" "$
 for file in junk other field; do
   ends 2 "" "$file.jsonl is no golden file" "$golden" "$folder/$file.jsonl"
 done
+if [ -x "$programs/convoy" ]; then
+  printf -- '- A list\n\n    ```console\n    $ convoy --version\n    convoy 9.9\n    ```\n' >"$folder/list.md"
+  ends 1 "1 commands run" "another answer in a list of a document is told" tests/docs.sh "$programs/convoy" "$folder/list.md"
+  tests/docs.sh --write "$programs/convoy" "$folder/list.md" >/dev/null
+  ends 0 "1 commands run" "an answer in a list of a document is one" tests/docs.sh "$programs/convoy" "$folder/list.md"
+  printf '    convoy diff a.onnx b.onnx --no-such-option    what it does\n' >"$folder/call.md"
+  ends 1 "1 commands tried" "a call that nobody can make is told" tests/docs.sh --shown "$programs/convoy" "$folder/call.md"
+fi
 ends 2 "" "a missing file is told" "$golden" "$folder/missing.jsonl"
 ends 2 "" "no file is told" "$golden"
 ends 2 "" "a wrong option is told" "$golden" --no-such-option "$folder/right.jsonl"

@@ -12,11 +12,11 @@ fi
 rm -rf build/types/blocks
 mkdir -p build/types/blocks
 python3 - README.md docs/*.md <<'END'
-import pathlib, re, sys
+import pathlib, re, sys, textwrap
 for page in map(pathlib.Path, sys.argv[1:]):
     for number, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.S)):
         name = f"{page.stem.replace('-', '_').lower()}_{number}.py"
-        pathlib.Path("build/types/blocks", name).write_text(block.replace("def test_port():", "def test_port() -> None:"))
+        pathlib.Path("build/types/blocks", name).write_text(textwrap.dedent(block).replace("def test_port():", "def test_port() -> None:"))
 END
 cp pyproject.toml build/types/blocks/
 sed -i '/^\[tool.pyright\]/,$d' build/types/blocks/pyproject.toml

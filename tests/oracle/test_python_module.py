@@ -1,8 +1,11 @@
 """The Python module on live objects of the frameworks: read, carried, trained on, compared."""
+import ast
+import inspect
 import os
 import re
 import subprocess
 import sys
+import textwrap
 import warnings
 from pathlib import Path
 from typing import NamedTuple
@@ -35,9 +38,35 @@ def test_the_blocks_that_need_a_framework_do_what_they_say(convoy, page, tmp_pat
         if "on_ray" in block:
             continue  # tests/batch
         place = {"PYTHONPATH": f"{Path(convoy.__file__).parents[1]}:{tmp_path}"}
-        done = subprocess.run([sys.executable, "-c", block], cwd=tmp_path, env={**os.environ, **place}, capture_output=True, text=True)
+        done = subprocess.run([sys.executable, "-c", textwrap.dedent(block)], cwd=tmp_path, env={**os.environ, **place}, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         assert done.stdout.splitlines() == re.findall(r"^\s*print\(.*\)  # (.*)$", block, re.M)
+
+
+def indented_programs() -> list:
+    found = []
+    for page in sorted((ROOT / "docs").glob("*.md")):
+        unfenced = re.sub(r"^ *```.*?^ *```$", "", page.read_text(), flags=re.S | re.M)
+        for block in re.findall(r"(?:^    .*\n|^\n(?=    ))+", unfenced, re.M):
+            if re.match(r"\s*(def |import |from |on_ray|convoy\.)", block):
+                found.append((page.name, textwrap.dedent(block).strip()))
+    return found
+
+
+@pytest.mark.parametrize("page, block", indented_programs())
+def test_the_indented_programs_of_the_documents_are_some(convoy, page, block, tmp_path):
+    if block.startswith("on_ray"):  # tests/batch has the rays
+        call = ast.parse(block).body[0].value
+        inspect.signature(convoy.batch.on_ray).bind(*call.args, **{one.arg: one.value for one in call.keywords})
+        return
+    assert block.startswith("def test_"), f"{page} has a program of another kind"
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    convoy.port(ROOT / "examples/digits.keras", tmp_path / "digits.onnx")
+    (tmp_path / "test_block.py").write_text(block + "\n")
+    place = {**os.environ, "PYTHONPATH": str(Path(convoy.__file__).parents[1])}
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "test_block.py"], cwd=tmp_path, env=place,
+                          capture_output=True, text=True)
+    assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout + done.stderr
 
 
 class Net(nn.Module):
