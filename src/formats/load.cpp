@@ -4,6 +4,7 @@
 #include "base/budget.h"
 #include "base/mapped_file.h"
 #include "base/nearest.h"
+#include "base/shown.h"
 #include "containers/hdf5.h"
 #include "containers/json.h"
 #include "containers/npy.h"
@@ -91,6 +92,15 @@ std::string_view known_format(Bytes bytes) {
 constexpr std::string_view saves_the_graph =
     "torch.export.save(torch.export.export(model.eval(), (x,)), \"model.pt2\")";
 
+// What torch.save(model) writes: only whoever has the class can make the module again.
+std::unexpected<Error> unread_module(const std::string& kind) {
+  return fail(Fault::Unsupported,
+              "holds a whole module as torch.save(model) pickles it: its weights, and of its class the name '" +
+                  shown(kind) +
+                  "' alone; name the source of that class, with this file as its --weights, or save the graph with " +
+                  std::string(saves_the_graph));
+}
+
 std::unexpected<Error> unread(std::string_view name) {
   if (name.empty())
     return fail(Fault::Format,
@@ -122,6 +132,7 @@ Result<Graph> load_bytes(const Blob& blob, const std::filesystem::path& file, co
     if (torch::is_exported(*zip)) return cut_as_asked(torch::read_exported_program(*zip, options), options);
     if (torch::is_script(*zip)) return cut_as_asked(torch::read_script(*zip, options), options);
     const auto name = zip_name(*zip);
+    if (const auto kind = torch::pickled_module(*zip); !kind.empty()) return unread_module(kind);
     return unread(name.empty() ? "a zip archive without a model" : name);
   }
   if (Hdf5File::begins(blob.bytes)) return keras::read_hdf5(blob.bytes, blob.keeper, options);
@@ -133,6 +144,7 @@ Result<Graph> load_bytes(const Blob& blob, const std::filesystem::path& file, co
   if (tf::begins_saved_model(blob.bytes) || file.filename() == "saved_model.pb")
     return tf::read_saved_model(blob, file, options);
   if (tf::begins_meta_graph(blob.bytes)) return tf::read_meta_graph(blob, file, options);
+  if (const auto kind = torch::pickled_module(blob); !kind.empty()) return unread_module(kind);
   return unread(known_format(blob.bytes));
 }
 

@@ -1,5 +1,6 @@
 """What `convoy weights FILE -o OUT` writes, opened by the libraries whose files they are: every tensor as PyTorch, h5py,
 safetensors and numpy read it from the source, byte for byte."""
+import inspect
 import json
 import os
 import sys
@@ -7,6 +8,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+import torch
 from carrying import cases_in, convoy, import_file
 
 FORMS = ["safetensors", "weights.h5", "npz", "pt"]
@@ -245,3 +247,27 @@ def test_a_checkpoint_in_the_older_form_is_read_whatever_protocol_it_was_pickled
     assert convoy("weights", tmp_path / "old.pth", "-o", tmp_path / "new.npz").returncode == 0
     with np.load(tmp_path / "new.npz") as stored:
         assert {name: stored[name].tolist() for name in stored} == {name: tensor.tolist() for name, tensor in tensors.items()}
+
+
+class Whole(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.line = torch.nn.Linear(3, 4)
+
+    def forward(self, x):
+        return torch.relu(self.line(x))
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+@pytest.mark.parametrize("saved", [lambda net: net, lambda net: {"epoch": 3, "model": net}])
+def test_a_whole_module_is_told_from_a_state_dict(tmp_path, zipped, saved):
+    """torch.save(model): its class is a name there, whose source reads with the file as its weights."""
+    net = Whole().eval()
+    torch.save(saved(net), tmp_path / "whole.pt", _use_new_zipfile_serialization=zipped)
+    done = convoy("summary", tmp_path / "whole.pt", code=6)
+    assert f"holds a whole module as torch.save(model) pickles it: its weights, and of its class the name '{__name__}.Whole' alone" in done.stderr
+    torch.save(net, tmp_path / "alone.pt", _use_new_zipfile_serialization=zipped)
+    (tmp_path / "net.py").write_text("import torch\n\n\n" + inspect.getsource(Whole))
+    assert "16 parameters" in convoy("summary", f"{tmp_path}/net.py:Whole", "--weights", tmp_path / "alone.pt").stdout
+    torch.save(net.state_dict(), tmp_path / "state.pt", _use_new_zipfile_serialization=zipped)
+    assert "PyTorch checkpoint, which holds weights but no graph" in convoy("summary", tmp_path / "state.pt", code=6).stderr

@@ -5,6 +5,7 @@
 #include "containers/pickle.h"
 #include "formats/torch/pickled_tensor.h"
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <map>
@@ -125,7 +126,57 @@ std::unexpected<Error> without_width(const Pickle& object, const std::string& na
   return fail(Fault::Format, "storage '" + name + "' belongs to no tensor");
 }
 
+std::string module_in(const Pickle& pickle) {
+  std::vector<PickleId> asked{pickle.root()};
+  if (pickle.is(pickle.root(), PickleKind::Dict))
+    for (const PickleId item : pickle[pickle.root()].items) asked.push_back(item);
+  for (const PickleId id : asked) {
+    if (!pickle.is(id, PickleKind::Call) || !pickle.at(pickle[id].state, "_modules")) continue;
+    // The older stream names the class in a persistent id: ("module", class, its file, its text).
+    PickleId kind = pickle[id].callee;
+    if (pickle.is(kind, PickleKind::Persistent))
+      if (const PickleId said = pickle[kind].arguments;
+          pickle.is(said, PickleKind::Tuple) && pickle[said].items.size() > 1)
+        kind = pickle[said].items[1];
+    std::string name(pickle.global(kind));
+    std::ranges::replace(name, ' ', '.');
+    return name;
+  }
+  return {};
+}
+
+Result<Pickle> pickle_of_zip(const ZipArchive& zip, const std::string& root) {
+  auto data = zip.read(root + "data.pkl");
+  if (!data) return pass(data);
+  return within("data.pkl", Pickle::parse(data->bytes));
+}
+
+std::string checkpoint_root(const ZipArchive& zip) {
+  std::string root;
+  for (const ZipEntry& entry : zip.entries())
+    if (entry.name.ends_with("/data.pkl")) root = entry.name.substr(0, entry.name.size() - 8);
+  return root;
+}
+
+// Behind the magic number, the protocol and the system.
+Result<Pickle> object_of_stream(ByteReader& reader) {
+  for (int i = 0; i < 3; ++i)
+    if (auto skipped = next_pickle(reader); !skipped) return skipped;
+  return next_pickle(reader);
+}
+
 }  // namespace
+
+std::string pickled_module(const ZipArchive& zip) {
+  const auto pickle = pickle_of_zip(zip, checkpoint_root(zip));
+  return pickle ? module_in(*pickle) : std::string();
+}
+
+std::string pickled_module(const Blob& stream) {
+  ByteReader reader(stream.bytes);
+  const auto object = begins_stream(stream.bytes) ? object_of_stream(reader) : fail(Fault::Format, "is no stream");
+  return object ? module_in(*object) : std::string();
+}
 
 // Begins with a pickled number, from protocol 4 on within a frame. Source: torch/serialization.py, MAGIC_NUMBER.
 bool begins_stream(Bytes bytes) {
@@ -139,22 +190,16 @@ bool begins_stream(Bytes bytes) {
 }
 
 Result<std::vector<LoadedTensor>> weights_of_zip(const ZipArchive& zip) {
-  std::string root;
-  for (const ZipEntry& entry : zip.entries())
-    if (entry.name.ends_with("/data.pkl")) root = entry.name.substr(0, entry.name.size() - 8);
+  const std::string root = checkpoint_root(zip);
   if (auto ordered = check_byte_order(zip, root); !ordered) return pass(ordered);
-  auto data = zip.read(root + "data.pkl");
-  if (!data) return pass(data);
-  const auto pickle = within("data.pkl", Pickle::parse(data->bytes));
+  const auto pickle = pickle_of_zip(zip, root);
   if (!pickle) return std::unexpected(pickle.error());
   return Search(*pickle, storages_in(zip, root + "data/"), ViewRoom(zip)).run();
 }
 
 Result<std::vector<LoadedTensor>> weights_of_stream(const Blob& file) {
   ByteReader reader(file.bytes);
-  for (int i = 0; i < 3; ++i)
-    if (auto skipped = next_pickle(reader); !skipped) return pass(skipped);
-  const auto object = next_pickle(reader);
+  const auto object = object_of_stream(reader);
   if (!object) return std::unexpected(object.error());
   const auto keys = next_pickle(reader);
   if (!keys) return std::unexpected(keys.error());

@@ -4,6 +4,7 @@
 #include "containers/zip.h"
 #include "formats/format.h"
 
+#include <string>
 #include <vector>
 
 namespace convoy::torch {
@@ -18,6 +19,11 @@ bool begins_stream(Bytes bytes);
 // storages of big-endian machines, element types without a name here.
 Result<std::vector<LoadedTensor>> weights_of_zip(const ZipArchive& zip);
 Result<std::vector<LoadedTensor>> weights_of_stream(const Blob& file);
+
+// The class, "net.Net", of a module that torch.save wrote whole, alone or in a dictionary; empty where there is none, or the
+// file is of no such format.
+std::string pickled_module(const ZipArchive& zip);
+std::string pickled_module(const Blob& stream);
 
 // A strided view of a storage as a tensor: borrowed where it is dense in some order of its axes, copied otherwise.
 // Offset and strides count elements. Fails: a view that reaches beyond the storage; negative strides.
