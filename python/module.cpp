@@ -13,6 +13,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -21,7 +22,9 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 namespace nb = nanobind;
 
@@ -207,8 +210,12 @@ nb::ndarray<nb::numpy> array_of(const Tensor& given) {
   const Tensor tensor = given.dtype() == DType::BF16 ? given.converted(DType::F32) : given;
   const auto bytes = tensor.bytes();
   auto* copy = new std::byte[bytes.size() + 1];
-  std::memcpy(copy, bytes.data(), bytes.size());
   const nb::capsule owner(copy, [](void* p) noexcept { delete[] static_cast<std::byte*>(p); });
+  constexpr std::size_t most = 1 << 25;  // an interrupt need not wait for gigabytes
+  for (std::size_t at = 0; at < bytes.size(); at += most) {
+    if (at > 0 && PyErr_CheckSignals() != 0) throw nb::python_error();
+    std::memcpy(copy + at, bytes.data() + at, std::min(most, bytes.size() - at));
+  }
   std::vector<std::size_t> shape;
   for (const convoy::Size n : tensor.shape()) shape.push_back(static_cast<std::size_t>(n));
   return {copy, shape.size(), shape.data(), owner, nullptr, dlpack_of(tensor.dtype())};

@@ -4,6 +4,8 @@
 #include "base/mapped_file.h"
 #include "base/permute.h"
 
+#include "convoy/cancellation.h"
+
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -69,6 +71,9 @@ struct Half {
 struct BFloat {
   std::uint16_t bits;
 };
+struct TruthByte {
+  std::uint8_t byte;
+};
 
 // The nearest value that To has; no number is zero. A plain conversion has no meaning beyond the range.
 template <class To>
@@ -83,12 +88,15 @@ To saturated(double value) {
 template <class From, class To>
 void convert(std::span<const std::byte> bytes, To* to) {
   const Size count = static_cast<Size>(bytes.size() / sizeof(From));
+  constexpr Size between = 1 << 20;  // looks whether the caller has cancelled, who looks after it
   for (Size i = 0; i < count; ++i) {
+    if (i % between == between - 1 && Listening::is_cancelled()) return;
     From value;
     std::memcpy(&value, bytes.data() + i * static_cast<Size>(sizeof(From)), sizeof(From));
     const auto wide = [&] {
       if constexpr (std::is_same_v<From, Half>) return widen_half(value.bits);
       else if constexpr (std::is_same_v<From, BFloat>) return widen_bfloat(value.bits);
+      else if constexpr (std::is_same_v<From, TruthByte>) return std::uint8_t{value.byte != 0};
       else return value;
     }();
     if constexpr (std::is_integral_v<To> && std::is_floating_point_v<decltype(wide)>) to[i] = saturated<To>(wide);
@@ -111,10 +119,7 @@ void convert_from(DType dtype, std::span<const std::byte> bytes, To* to) {
     case DType::U16: return convert<std::uint16_t>(bytes, to);
     case DType::U32: return convert<std::uint32_t>(bytes, to);
     case DType::U64: return convert<std::uint64_t>(bytes, to);
-    case DType::Bool:
-      std::transform(bytes.begin(), bytes.end(), to,
-                     [](std::byte b) { return static_cast<To>(b != std::byte{0} ? 1 : 0); });
-      return;
+    case DType::Bool: return convert<TruthByte>(bytes, to);
   }
   std::unreachable();
 }

@@ -1,6 +1,8 @@
 // The functions of convoy/call.h: PyTorch's, TensorFlow's and ONNX's are rows; Keras's are layers (keras_called.cpp).
 #include "convoy/call.h"
 
+#include "convoy/cancellation.h"
+
 #include "base/nearest.h"
 #include "formats/onnx/catalogue/catalogue.h"
 #include "formats/tf/functions.h"
@@ -94,7 +96,9 @@ Result<std::vector<Tensor>> call(std::string_view framework, const std::string& 
                                  const std::vector<NamedArray>& arrays, const std::string& arguments,
                                  const CallSettings& settings) {
   try {
-    return called(framework, function, arrays, arguments, settings);
+    auto made = called(framework, function, arrays, arguments, settings);
+    if (made && Listening::is_cancelled()) return fail(Fault::Cancelled, "was cancelled");
+    return made;
   } catch (const std::bad_alloc&) {
     return fail(Fault::Budget, "there is not enough memory for this");
   } catch (const std::exception& error) { return fail(Fault::Internal, std::string("an exception: ") + error.what()); }

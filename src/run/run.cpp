@@ -7,6 +7,7 @@
 #include "run/fast/kernels.h"
 #include "run/held.h"
 #include "run/plain/kernels.h"
+#include "run/plain/lines.h"
 #include "run/quantized/node.h"
 #include "run/work.h"
 
@@ -90,7 +91,9 @@ class Buffer {
  public:
   Buffer(Size count, bool is_cleared)
       : count_(static_cast<std::size_t>(count)),
-        numbers_(is_cleared ? std::make_shared<T[]>(count_) : std::make_shared_for_overwrite<T[]>(count_)) {}
+        numbers_(std::make_shared_for_overwrite<T[]>(count_)) {
+    if (is_cleared) plain::for_each_part(numbers(), [](std::span<T> part) { std::ranges::fill(part, T{}); });
+  }
   std::span<T> numbers() const { return {numbers_.get(), count_}; }
   Result<Tensor> tensor(Sizes shape) const {
     return Tensor::view(working<T>, std::move(shape), std::as_bytes(numbers()), numbers_);
@@ -219,6 +222,7 @@ Result<std::vector<Tensor>> run_op(const Op& op, const std::vector<const Tensor*
     else operands.push_back({numbers[i]->raw<T>(), numbers[i]->shape(), true, stored[i]});
   }
   Results<T> results(op, types);
+  if (auto cleared = budget::spend(0, name_of(op)); !cleared) return pass(cleared);  // cancelled on the way
   if (auto status = compute(op, plain::Call<T>{operands, results.outputs(), way.threads, way.rules}, way.kernels);
       !status)
     return pass(status);

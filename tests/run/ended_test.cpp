@@ -1,6 +1,7 @@
 // Kernels whose caller has cancelled: they end before all of their numbers are made, however many these are.
 #include "convoy/cancellation.h"
 #include "run/one_node.h"
+#include "run/plain/folds.h"
 #include "run/plain/kernels.h"
 
 #include <cstdint>
@@ -61,6 +62,19 @@ TEST(Ended, KernelsLookUpWhileTheyWork) {
   expect_ended(Pad{{3, 2}, {0, 0}}, {lines});
   expect_ended(Take{1, every}, {lines});
   expect_ended(Where{}, {lines, lines, lines});
+}
+
+TEST(Ended, TheTableOfOneLongLineAndTheNumbersMadeOfOthersAreGivenUp) {
+  constexpr Size count = 5 << 20;
+  const plain::Groups whole({count}, {0});
+  EXPECT_EQ(static_cast<Size>(whole.places().size()), count);
+  const Tensor ones = Tensor::of({count}, std::vector<std::int64_t>(count, 1));
+  Cancellation stop;
+  stop.cancel();
+  const Listening listening(stop);
+  const plain::Groups groups({count}, {0});
+  EXPECT_LT(static_cast<Size>(groups.places().size()), count / 2);
+  EXPECT_EQ(ones.doubles().back(), 0);  // nobody reads it
 }
 
 }  // namespace

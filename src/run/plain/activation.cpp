@@ -120,8 +120,10 @@ Status compute(const Softmax& op, const Call<T>& call) {
     const T* x = call.data(0) + start;
     T* y = call.out[0].values.data() + start;
     T most = x[0];
-    for (const Size place : all)
-      if (x[place] > most) most = x[place];
+    for_each_part(all, [&](std::span<const Size> places) {
+      for (const Size place : places)
+        if (x[place] > most) most = x[place];
+    });
     double sum = 0;
     for_each_part(all, [&](std::span<const Size> places) {
       double so_far = sum;

@@ -33,10 +33,10 @@ class Groups {
     Sizes more;
     more.reserve(offsets.size() * static_cast<std::size_t>(size));
     Polling polling;
-    for (const Size offset : offsets) {
-      if (polling.ends(size)) break;
-      for (Size i = 0; i < size; ++i) more.push_back(offset + i * stride);
-    }
+    constexpr Size most = 1 << 16;  // of one that is long
+    for (const Size offset : offsets)
+      for (Size at = 0; at < size && !polling.ends(std::min(most, size - at)); at += most)
+        for (Size i = at; i < std::min(at + most, size); ++i) more.push_back(offset + i * stride);
     offsets = std::move(more);
   }
   Sizes starts_, places_;

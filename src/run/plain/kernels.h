@@ -42,7 +42,8 @@ struct Call {
 
 // Whether the kernel writes every number of its output and reads none of it before.
 using WriteEverything =
-    std::tuple<Conv, ConvTranspose, Linear, BatchNorm, MaxPool, AveragePool, Unary, Relu, Clip, Binary, Affine>;
+    std::tuple<Conv, ConvTranspose, Linear, BatchNorm, MaxPool, AveragePool, Unary, Relu, Elu, Celu, Clip, HardSigmoid,
+               Shrink, Squareplus, Softplus, Threshold, Softmax, Binary, Where, Affine, Resize>;
 template <class O>
 inline constexpr bool writes_everything =
     one_of<WriteEverything>::template kind<O> < std::tuple_size_v<WriteEverything>;

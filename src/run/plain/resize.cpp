@@ -4,7 +4,9 @@
 #include "run/threads.h"
 
 #include <algorithm>
+#include <functional>
 #include <memory>
+#include <numeric>
 
 namespace convoy::plain {
 
@@ -60,24 +62,37 @@ void fill_outside(const std::vector<Taps>& taps, const Around& a, double value, 
 
 template <class T>
 Status compute(const Resize& op, const Call<T>& call) {
-  Sizes shape = call.in[0].shape;
-  Doubles values(static_cast<Size>(call.in[0].values.size()));
-  double* wide = values.data();
-  for_each_part(call.in[0].values, [&](std::span<const T> part) { wide = std::ranges::copy(part, wide).out; });
+  Sizes block = call.in[0].shape;
   std::vector<std::vector<Taps>> taps;
   for (std::size_t i = 0; i < op.axes.size(); ++i) {
-    const Size axis = op.axes[i], out = call.out[0].shape[static_cast<std::size_t>(axis)];
-    const Around a = around(shape, axis);
-    taps.push_back(taps_of(op, i, a.size, out));
-    values = resized(values, a, taps.back(), call.threads);
-    shape[static_cast<std::size_t>(axis)] = out;
-    if (Listening::is_cancelled()) return {};
+    const auto axis = static_cast<std::size_t>(op.axes[i]);
+    taps.push_back(taps_of(op, i, block[axis], call.out[0].shape[axis]));
   }
-  for (std::size_t i = 0; i < taps.size(); ++i)
-    fill_outside(taps[i], around(shape, op.axes[i]), op.outside_value, values);
-  T* y = call.out[0].values.data();
-  for_each_part(values.all(), [&](std::span<const double> part) {
-    y = std::ranges::transform(part, y, [](double v) { return static_cast<T>(v); }).out;
+  // What lies in front of the axes is done block by block, so that a batch of images takes no more room than one of them.
+  const auto first = op.axes.empty() ? block.begin() : block.begin() + *std::ranges::min_element(op.axes);
+  const Size blocks = std::accumulate(block.begin(), first, Size{1}, std::multiplies());
+  std::fill(block.begin(), first, 1);
+  const std::size_t taken = blocks == 0 ? 0 : call.in[0].values.size() / static_cast<std::size_t>(blocks),
+                    given = blocks == 0 ? 0 : call.out[0].values.size() / static_cast<std::size_t>(blocks);
+  const int threads = blocks > 1 ? 1 : call.threads;  // within a block
+  const double work = 4.0 * static_cast<double>(call.out[0].values.size());
+  for_each_item(threads_for(blocks > 1 ? call.threads : 1, work), blocks, [&](Size item) {
+    Sizes shape = block;
+    Doubles values(static_cast<Size>(taken));
+    double* wide = values.data();
+    for_each_part(call.in[0].values.subspan(static_cast<std::size_t>(item) * taken, taken),
+                  [&](std::span<const T> part) { wide = std::ranges::copy(part, wide).out; });
+    for (std::size_t i = 0; i < op.axes.size(); ++i) {
+      values = resized(values, around(shape, op.axes[i]), taps[i], threads);
+      shape[static_cast<std::size_t>(op.axes[i])] = static_cast<Size>(taps[i].size());
+      if (Listening::is_cancelled()) return;
+    }
+    for (std::size_t i = 0; i < taps.size(); ++i)
+      fill_outside(taps[i], around(shape, op.axes[i]), op.outside_value, values);
+    T* y = call.out[0].values.data() + static_cast<std::size_t>(item) * given;
+    for_each_part(values.all(), [&](std::span<const double> part) {
+      y = std::ranges::transform(part, y, [](double v) { return static_cast<T>(v); }).out;
+    });
   });
   return {};
 }
