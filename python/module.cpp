@@ -234,11 +234,24 @@ nb::list values_as_tuples(const std::vector<convoy::ModelValue>& values) {
   return all;
 }
 
+nb::dict attributes_as_dict(const std::map<std::string, convoy::ModelAttribute>& attributes) {
+  nb::dict all;
+  for (const auto& [name, value] : attributes)
+    std::visit(
+        [&, key = name]<class T>(const T& said) {
+          if constexpr (std::is_same_v<T, std::string>) all[key.c_str()] = text(said);
+          else if constexpr (std::is_same_v<T, convoy::Sizes>) all[key.c_str()] = nb::tuple(nb::cast(said));
+          else all[key.c_str()] = said;
+        },
+        value);
+  return all;
+}
+
 nb::list layers_as_tuples(const convoy::Model& model) {
   nb::list all;
   for (const auto& layer : model.layers())
-    all.append(nb::make_tuple(text(layer.name), layer.operation, layer.output, text(layer.padding), layer.parameters,
-                              layer.multiply_adds));
+    all.append(nb::make_tuple(text(layer.name), layer.operation, layer.inputs, attributes_as_dict(layer.attributes),
+                              layer.output, text(layer.padding), layer.parameters, layer.multiply_adds));
   return all;
 }
 

@@ -45,9 +45,15 @@ int main() {
   fs::create_directories(folder);
   convoy::PortSettings settings;
   settings.overwrites = true;
-  const auto ported = convoy::port("examples/digits.keras", folder / "digits.onnx", settings);
+  const auto ported = model->port(folder / "digits.onnx", settings);
   if (!ported) return failed(ported.error());
   std::printf("ONNX: %s\n", ported->holds ? "proved equal" : "not equal");
+  std::ofstream(folder / "digits.html") << ported->html;  // the report as a page; also ported->text and ported->json
+
+  for (const convoy::ModelLayer& layer : model->layers())
+    if (const auto stride = layer.attributes.find("stride"); stride != layer.attributes.end())
+      std::printf("%s reads %d axes, stride %d\n", layer.name.c_str(), static_cast<int>(layer.inputs[0].size()),
+                  static_cast<int>(std::get<convoy::Sizes>(stride->second)[0]));
 
   // Keras pads "same" at stride 2 with (0, 1); padding=1 begins one cell earlier.
   const auto right = written(folder / "right.py", "nn.Conv2d(3, 4, 3, stride=2)");

@@ -15,11 +15,13 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace convoy {
 
 struct Graph;
+struct LoadOptions;
 class Engine;
 
 // Binaries built against another version do not link by mistake.
@@ -32,10 +34,16 @@ struct ModelValue {
   ModelShape shape;
 };
 
+// What an operator was told: a number for each axis where it has several.
+using ModelAttribute = std::variant<bool, Size, double, std::string, Sizes>;
+
 // One operator, in order of computation.
 struct ModelLayer {
   std::string name;  // as the file names it; empty where it continues the layer above
   std::string operation;  // "conv 3x3 /2"
+  std::vector<ModelShape> inputs;  // shapes of what it takes that is computed, in its order
+  // By the operator's own names for them: "kernel", "stride", "dilation", "groups", "axis"; not those that were left out.
+  std::map<std::string, ModelAttribute> attributes;
   ModelShape output;  // shape of what it gives first
   std::string padding;  // per axis, before and after, then the file's own word: "rows 0,1  cols 0,1   same"
   Size parameters = 0;  // each weight is counted once, at its first use
@@ -49,10 +57,19 @@ struct RunSettings {
   bool direct = false;  // no Winograd: convolutions sum the products of their definition
 };
 
+struct ModelWeight;
+struct PortOutcome;
+struct DiffOutcome;
+struct CopyOutcome;
+struct DiffSettings;
+struct CopySettings;
+
 class Model {
  public:
+  // `read`: how the file was read, by what reads it once more; null: it is no file.
   explicit Model(std::shared_ptr<const Graph> graph, std::filesystem::path file = {},
-                 std::vector<std::string> remarks = {}, bool draws_weights = false);
+                 std::vector<std::string> remarks = {}, bool draws_weights = false,
+                 std::shared_ptr<const LoadOptions> read = {});
   // Copies share the network, and what is moved from stays a model.
   Model(const Model&) = default;
   Model& operator=(const Model&) = default;
@@ -74,6 +91,7 @@ class Model {
   std::vector<DType> dtypes() const;  // of all values that are computed, each once
   std::string summary_text() const;
   std::string summary_json() const;  // as `convoy summary --json`
+  std::string summary_html() const;  // the text as a page of its own
 
   // The first run on inputs of new shapes prepares the network for them; later ones compute only, from any number of threads.
   // One tensor for each input, in their order, to one for each output. Floating inputs are float32 or float64, whole ones
@@ -86,6 +104,19 @@ class Model {
   // The model up to these layers or values, by the names that summaries show: it gives what each of them does, in this order.
   // Fails (Usage): none has that name.
   Result<Model> outputs_at(const std::vector<std::string>& layers) const;
+
+  // Its weights and the running numbers of its layers, by the names that summaries show and in order of computation, each once,
+  // as the model was read; convoy::weights() gives what a file holds.
+  std::vector<ModelWeight> weights() const;
+
+  // As the functions of these names do below. port and copy_weights read the files once more, as they were read for this.
+  // Fail beside (Usage): a model that was read from memory, or whose file has changed since.
+  Result<PortOutcome> port(const std::filesystem::path& output, const PortSettings& settings) const;
+  Result<PortOutcome> port(const std::filesystem::path& output) const;
+  // Writes `other` with the numbers of this model. `settings` need not say how either is read.
+  Result<CopyOutcome> copy_weights(const Model& other, const std::filesystem::path& output,
+                                   const CopySettings& settings) const;
+  Result<DiffOutcome> diff(const Model& other, const DiffSettings& settings) const;
 
   // Inputs that can show a fault, at sizes that the model takes: those that its ports are proved with first.
   Result<std::vector<Tensor>> probing_inputs(std::uint64_t seed = 0) const;
@@ -100,6 +131,7 @@ class Model {
   std::filesystem::path file_;
   std::vector<std::string> remarks_;
   bool draws_weights_ = false;
+  std::shared_ptr<const LoadOptions> read_;
 };
 
 // Reads a model: .keras, .h5, .json, .onnx, .tflite, .pt2, .pt, or source as "net.py" or "net.py:Net --args 3,64".
@@ -146,6 +178,7 @@ struct PortOutcome {
   bool holds = false;  // the proof; true where it was declined
   std::vector<PortedFile> files;  // none where the proof does not hold
   std::string text, json;  // as `convoy port` prints them
+  std::string html;  // the text as a page of its own
 };
 
 // Carries the file over and proves the port. Nothing stands at `output` unless it was shown to be equal.
@@ -197,6 +230,7 @@ struct CopyOutcome {
   bool holds = false;  // a and what was written compute the same; true where that was not asked
   std::optional<PortedFile> file;  // nothing where they do not
   std::string text, json;  // as `convoy weights A B --copy` prints them
+  std::string html;  // the text as a page of its own
 };
 
 // Writes b with the numbers of a, which somebody else's port was to have, once both are shown to compute the same. The output
@@ -236,6 +270,7 @@ struct PadOutcome {
   std::vector<PadAxis> axes;
   std::vector<PadLine> lines;
   std::string text, json;  // as `convoy pad` prints them
+  std::string html;  // the text and the drawing as a page of its own
   std::string svg;  // the windows over the cells and the padding; empty where no size is known
 };
 
@@ -248,6 +283,7 @@ struct CallsOutcome {
   bool same = false;
   std::vector<std::string> findings;  // where they part, in sentences
   std::string text, json;  // as `convoy diff 'CALL' 'CALL'` prints them
+  std::string html;  // the text as a page of its own
 };
 // Whether two calls read the same cells, at which sizes, and what to write instead. What one leaves open the other says.
 // Fails as pad() does.

@@ -7,6 +7,7 @@ import numpy as np
 version: str
 
 _Shape = list[int | None]
+_Attribute = bool | int | float | str | tuple[int, ...]
 
 class Asked:
     def __init__(self, budget: int | None, told: Callable[[str, int, int, str], object] | None) -> None: ...
@@ -67,7 +68,7 @@ class Model:
     @property
     def outputs(self) -> list[tuple[str, str, _Shape]]: ...
     @property
-    def layers(self) -> list[tuple[str, str, _Shape, str, int, int | None]]: ...
+    def layers(self) -> list[tuple[str, str, list[_Shape], dict[str, _Attribute], _Shape, str, int, int | None]]: ...
     @property
     def parameters(self) -> int: ...
     @property

@@ -48,7 +48,7 @@ def save_layer(layer: Any, path: Path, inputs: tuple) -> None:
         arrays = [np.asarray(_array(x)) for x in inputs]
         said = [((None, *x.shape[1:]), None if x.dtype.kind == "f" else str(x.dtype)) for x in arrays]
     else:
-        config = getattr(layer, "get_build_config", dict)() or {}
+        config: dict[str, Any] = getattr(layer, "get_build_config", dict)() or {}
         shape = config.get("input_shape")
         if not layer.built or not shape or not all(isinstance(n, (int, type(None))) for n in shape):
             raise UsageError("a layer alone does not say the shape of its input: give an example input", _place_of(layer))

@@ -150,17 +150,20 @@ class _Text:
         if depth == 0:
             raise _HasNoWords
         deeper = functools.partial(self.expression, depth=depth - 1)
-        if isinstance(value, (bool, int, float, str, bytes)) and type(value).__module__ == "builtins" or value is None or value is Ellipsis:
-            return f"float({str(value)!r})" if isinstance(value, float) and not math.isfinite(value) else "..." if value is Ellipsis else repr(value)
+        kind: Any = type(value)
+        if kind in (bool, int, float, str, bytes, type(None)):
+            return f"float({str(value)!r})" if kind is float and not math.isfinite(value) else repr(value)
+        if value is Ellipsis:
+            return "..."
         if isinstance(value, np.generic):
             return deeper(value.item())
         if isinstance(value, torch.dtype):
             return str(value)
-        if type(value) in (tuple, torch.Size):
+        if kind in (tuple, torch.Size):
             return f"({''.join(deeper(one) + ', ' for one in value)})"
-        if type(value) is list:
+        if kind is list:
             return f"[{', '.join(map(deeper, value))}]"
-        if type(value) in (dict, OrderedDict):
+        if kind in (dict, OrderedDict):
             return "{" + ", ".join(f"{deeper(key)}: {deeper(one)}" for key, one in value.items()) + "}"
         if isinstance(value, torch.nn.Module):
             return self.module(value)

@@ -85,8 +85,8 @@ class Model:
     def layers(self) -> tuple[Layer, ...]:
         from ._values import Layer
 
-        return tuple(Layer(name, operation, tuple(output), padding, parameters, products)
-                     for name, operation, output, padding, parameters, products in self._native.layers)
+        return tuple(Layer(name, operation, tuple(map(tuple, inputs)), attributes, tuple(output), padding, parameters, products)
+                     for name, operation, inputs, attributes, output, padding, parameters, products in self._native.layers)
 
     @property
     def parameters(self) -> int:
@@ -175,8 +175,8 @@ class Model:
         if len(inputs) == 1 and isinstance(inputs[0], Mapping):
             return self._in_order(inputs[0])
         if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)):
-            takes, given = self.inputs, inputs[0]
-            if len(takes) > 1 or (len(given) == 1 and hasattr(given[0], "shape") and len(given[0].shape) == len(takes[0].shape)):
+            given, ranks = inputs[0], [len(value.shape) for value in self.inputs]
+            if len(ranks) > 1 or (len(given) == 1 and hasattr(given[0], "shape") and [len(given[0].shape)] == ranks):
                 return tuple(given)
         return inputs
 

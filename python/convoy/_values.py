@@ -2,13 +2,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Union
 
 from . import _html
 from ._html import escaped
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+Attribute = Union[bool, int, float, str, "tuple[int, ...]"]
 
 
 @dataclass(frozen=True)
@@ -22,10 +25,14 @@ class Value:
 
 @dataclass(frozen=True)
 class Layer:
-    """One operator, in order of computation. `padding` is per axis, before and after, then the file's own word."""
+    """One operator, in order of computation. `inputs` are the shapes of what it takes that is computed; `attributes` what it was told,
+    such as kernel, stride, dilation, groups or axis, a number for each axis in a tuple. `padding` is per axis, before and after,
+    then the file's own word."""
 
     name: str
     operation: str
+    inputs: tuple[tuple[int | None, ...], ...]
+    attributes: dict[str, Attribute] = field(hash=False)
     output: tuple[int | None, ...]
     padding: str
     parameters: int

@@ -34,6 +34,7 @@
 #include "report/page.h"
 #include "report/summary.h"
 #include "report/text.h"
+#include "report/text_page.h"
 #include "run/plan/engine.h"
 
 #include <nlohmann/json.hpp>
@@ -41,6 +42,7 @@
 #include <algorithm>
 #include <exception>
 #include <new>
+#include <set>
 
 namespace convoy {
 namespace {
@@ -100,11 +102,33 @@ Status keep_numbers(Graph& graph) {
 }
 
 Result<Model> model_of(Result<Graph> graph, const std::filesystem::path& file, const LoadOptions& options,
-                       std::vector<std::string> remarks = {}) {
+                       std::vector<std::string> remarks = {}, bool is_file = true) {
   if (!graph) return pass(graph);
   if (auto kept = keep_numbers(*graph); !kept) return pass(kept);
   const bool draws_weights = is_source(file) && !options.weights;
-  return Model(std::make_shared<const Graph>(*std::move(graph)), file, std::move(remarks), draws_weights);
+  std::shared_ptr<LoadOptions> read;
+  if (is_file) {
+    read = std::make_shared<LoadOptions>(options);
+    read->remarks = nullptr;
+  }
+  return Model(std::make_shared<const Graph>(*std::move(graph)), file, std::move(remarks), draws_weights,
+               std::move(read));
+}
+
+// What is read once more has to be what was read. The options of reading, as for a port.
+Result<LoadOptions> read_unchanged(const Model& model, const std::shared_ptr<const LoadOptions>& read) {
+  const std::string name = model.file().filename().string();
+  if (!read)
+    return fail(Fault::Usage,
+                name + ": was read from memory, and this reads a file: write the bytes to one, and load that");
+  LoadOptions options = *read;
+  options.keeps_quantized = true;
+  auto again = model_of(convoy::load(model.file(), options), model.file(), options);
+  if (!again) return pass(again);
+  if (again->fingerprint() != model.fingerprint())
+    return fail(Fault::Usage, name + ": has changed since the model was read from it: load it again");
+  options.keeps_quantized = false;
+  return options;
 }
 
 // What is read twice, for the shape of its input, says all of it twice.
@@ -143,6 +167,31 @@ Result<PortOutcome> outcome_of(const Result<PortReport>& done, const std::string
   for (const WrittenFile& one : done->files) outcome.files.push_back({one.path, one.bytes, one.sha256});
   outcome.text = port_text(*done, name);
   outcome.json = printed(port_json(*done, name));
+  outcome.html = text_page(name, outcome.text);
+  return outcome;
+}
+
+Result<PortOutcome> ported(const std::filesystem::path& file, const std::filesystem::path& output,
+                           const PortSettings& settings, LoadOptions read) {
+  PortOptions options{settings};
+  options.load = std::move(read);
+  options.output = output;
+  return outcome_of(convoy::port(file, options), name_of_file(file));
+}
+
+Result<CopyOutcome> copied(const std::filesystem::path& a, const std::filesystem::path& b,
+                           const std::filesystem::path& output, const CopySettings& settings, LoadOptions read_a,
+                           LoadOptions read_b) {
+  const CopyOptions options{std::move(read_a), std::move(read_b), output,          settings.overwrites,
+                            settings.proves,   settings.seed,     settings.threads};
+  const auto done = convoy::copy_weights(a, b, options);
+  if (!done) return std::unexpected(done.error());
+  CopyOutcome outcome;
+  outcome.holds = done->holds();
+  outcome.text = copied_text(*done, name_of_file(a), name_of_file(b));
+  outcome.json = printed(copied_json(*done));
+  outcome.html = text_page(name_of_file(b), outcome.text);
+  if (done->file) outcome.file = PortedFile{done->file->path, done->file->bytes, done->file->sha256};
   return outcome;
 }
 
@@ -200,6 +249,7 @@ PadOutcome outcome_of(const explain::Explanation& told) {
   outcome.text = explain::text_of(told);
   outcome.json = printed(explain::json_of(told));
   outcome.svg = explain::picture_of({told}).value_or("");
+  outcome.html = text_page(told.function, outcome.text, outcome.svg);
   return outcome;
 }
 
@@ -218,12 +268,13 @@ Result<explain::Question> question_of(const std::string& call, const PadSettings
 inline namespace v0 {
 
 Model::Model(std::shared_ptr<const Graph> graph, std::filesystem::path file, std::vector<std::string> remarks,
-             bool draws_weights)
+             bool draws_weights, std::shared_ptr<const LoadOptions> read)
     : graph_(std::move(graph)),
       engine_(std::make_shared<const Engine>(graph_)),
       file_(std::move(file)),
       remarks_(std::move(remarks)),
-      draws_weights_(draws_weights) {}
+      draws_weights_(draws_weights),
+      read_(std::move(read)) {}
 
 const std::string& Model::name() const { return graph_->name; }
 const std::string& Model::format() const { return graph_->source_format; }
@@ -251,8 +302,12 @@ std::vector<ModelLayer> Model::layers() const {
   const auto rows = layer_rows(*graph_);
   for (std::size_t i = 0; i < graph_->nodes.size(); ++i) {
     const Node& node = graph_->nodes[i];
-    all.push_back({rows[i].name, rows[i].operation, model_shape((*graph_)[node.outputs[0]].type.shape), rows[i].padding,
-                   rows[i].parameters, multiply_adds(*graph_, node)});
+    std::vector<ModelShape> taken;
+    for (const ValueId v : node.inputs)
+      if (v && !(*graph_)[v].constant) taken.push_back(model_shape((*graph_)[v].type.shape));
+    all.push_back({rows[i].name, rows[i].operation, std::move(taken), attributes_of(node.op),
+                   model_shape((*graph_)[node.outputs[0]].type.shape), rows[i].padding, rows[i].parameters,
+                   multiply_adds(*graph_, node)});
   }
   return all;
 }
@@ -269,6 +324,45 @@ std::string Model::summary_text() const { return convoy::summary_text(*graph_, n
 std::vector<std::string> Model::result_names() const { return names_apart(graph_->output_names); }
 
 std::string Model::summary_json() const { return printed(convoy::summary_json(*graph_, name_of_file(file_))); }
+
+std::string Model::summary_html() const { return text_page(name_of_file(file_), summary_text()); }
+
+std::vector<ModelWeight> Model::weights() const {
+  std::vector<ModelWeight> all;
+  std::set<ValueId> seen;
+  for (const Node& node : graph_->nodes)
+    for (const ValueId v : node.inputs) {
+      if (!v || !seen.insert(v).second) continue;
+      const Value& value = (*graph_)[v];
+      if (value.constant && !value.literal && !graph_->tied.contains(value.name))
+        all.push_back({value.name, *value.constant});
+    }
+  return all;
+}
+
+Result<PortOutcome> Model::port(const std::filesystem::path& output, const PortSettings& settings) const {
+  return guarded_writing([&]() -> Result<PortOutcome> {
+    auto read = read_unchanged(*this, read_);
+    if (!read) return pass(read);
+    return ported(file_, output, settings, *std::move(read));
+  });
+}
+
+Result<PortOutcome> Model::port(const std::filesystem::path& output) const { return port(output, PortSettings{}); }
+
+Result<CopyOutcome> Model::copy_weights(const Model& other, const std::filesystem::path& output,
+                                        const CopySettings& settings) const {
+  return guarded_writing([&]() -> Result<CopyOutcome> {
+    auto read = read_unchanged(*this, read_), read_other = read_unchanged(other, other.read_);
+    if (!read) return pass(read);
+    if (!read_other) return pass(read_other);
+    return copied(file_, other.file_, output, settings, *std::move(read), *std::move(read_other));
+  });
+}
+
+Result<DiffOutcome> Model::diff(const Model& other, const DiffSettings& settings) const {
+  return convoy::diff(*this, other, settings);
+}
 
 Result<std::vector<Tensor>> Model::run(const std::vector<Tensor>& inputs, const RunSettings& settings) const {
   return guarded([&]() -> Result<std::vector<Tensor>> {
@@ -306,7 +400,9 @@ Result<Model> Model::outputs_at(const std::vector<std::string>& layers) const {
   return guarded([&]() -> Result<Model> {
     auto graph = cut_at(*graph_, layers);
     if (!graph) return pass(graph);
-    return Model(std::make_shared<const Graph>(*std::move(graph)), file_, remarks_, draws_weights_);
+    std::shared_ptr<LoadOptions> read = read_ ? std::make_shared<LoadOptions>(*read_) : nullptr;
+    if (read) read->outputs = layers;
+    return Model(std::make_shared<const Graph>(*std::move(graph)), file_, remarks_, draws_weights_, std::move(read));
   });
 }
 
@@ -331,7 +427,7 @@ Result<Model> load(std::span<const std::byte> bytes, const std::string& name, co
     to->keeps_quantized = true;
     budget::grant_file(0, reinterpret_cast<Size>(bytes.data()), static_cast<Size>(bytes.size()));
     auto graph = load_from_memory({bytes, nullptr}, name, *to);
-    return model_of(std::move(graph), name, *to, std::move(remarks));
+    return model_of(std::move(graph), name, *to, std::move(remarks), false);
   });
 }
 
@@ -350,7 +446,7 @@ Result<Model> load(const std::vector<ModelPiece>& pieces, const ReadOptions& opt
     to->keeps_quantized = true;
     const FilesInMemory held(*std::move(files));
     auto graph = convoy::load(FilesInMemory::path_of(first), *to);
-    return model_of(std::move(graph), first, *to, std::move(remarks));
+    return model_of(std::move(graph), first, *to, std::move(remarks), false);
   });
 }
 
@@ -403,10 +499,7 @@ Result<PortOutcome> port(const std::filesystem::path& file, const std::filesyste
   return guarded_writing([&]() -> Result<PortOutcome> {
     auto load = load_options(file, read);
     if (!load) return pass(load);
-    PortOptions options{settings};
-    options.load = *std::move(load);
-    options.output = output;
-    return outcome_of(convoy::port(file, options), name_of_file(file));
+    return ported(file, output, settings, *std::move(load));
   });
 }
 
@@ -445,14 +538,7 @@ Result<CopyOutcome> copy_weights(const std::filesystem::path& a, const std::file
     auto read_a = load_options(a, settings.read_a), read_b = load_options(b, settings.read_b);
     if (!read_a) return pass(read_a);
     if (!read_b) return pass(read_b);
-    CopyOptions options{*std::move(read_a), *std::move(read_b), output,          settings.overwrites,
-                        settings.proves,    settings.seed,      settings.threads};
-    const auto done = convoy::copy_weights(a, b, options);
-    if (!done) return std::unexpected(done.error());
-    CopyOutcome outcome{
-        done->holds(), {}, copied_text(*done, name_of_file(a), name_of_file(b)), printed(copied_json(*done))};
-    if (done->file) outcome.file = PortedFile{done->file->path, done->file->bytes, done->file->sha256};
-    return outcome;
+    return copied(a, b, output, settings, *std::move(read_a), *std::move(read_b));
   });
 }
 
@@ -477,7 +563,8 @@ Result<CallsOutcome> diff_calls(const std::string& a, const std::string& b, cons
     if (!of_b) return std::unexpected(of_b.error());
     const auto found = compare_calls(*of_a, *of_b);
     if (!found) return std::unexpected(found.error());
-    return CallsOutcome{found->same(), found->sentences(), calls_text(*found), printed(calls_json(*found))};
+    const std::string text = calls_text(*found);
+    return CallsOutcome{found->same(), found->sentences(), text, printed(calls_json(*found)), text_page(a, text)};
   });
 }
 

@@ -7,6 +7,7 @@
 
 #include <set>
 #include <type_traits>
+#include <utility>
 
 namespace convoy {
 namespace {
@@ -156,7 +157,45 @@ std::string note_of(const Node& node, const Graph& g) {
   return fmt::format("axis={} of {} is not the channel axis; carried over as it is", norm->axis, text_of(shape));
 }
 
+class Attributes {
+ public:
+  std::map<std::string, OpAttribute> made;
+
+  void note(std::string_view field, const std::vector<Window>& windows) {
+    if (field != "windows") return;
+    for (const auto& [name, member] : {std::pair{"kernel", &Window::kernel}, std::pair{"stride", &Window::stride},
+                                       std::pair{"dilation", &Window::dilation}}) {
+      Sizes all;
+      for (const Window& w : windows) all.push_back(w.*member);
+      made.emplace(name, std::move(all));
+    }
+  }
+  void note(std::string_view, Axes axes) { made.emplace("data_format", text::print(axes.order)); }
+  void note(std::string_view, const std::vector<Padding>&) {}
+  void note(std::string_view, const std::vector<TransposedPadding>&) {}
+  template <class T>
+  void note(std::string_view field, const std::optional<T>& value) {
+    if (value) note(field, *value);
+  }
+  template <class T>
+  void note(std::string_view field, const T& value) {
+    constexpr bool is_itself = std::is_same_v<T, bool> || std::is_same_v<T, Size> || std::is_same_v<T, double> ||
+                               std::is_same_v<T, std::string> || std::is_same_v<T, Sizes>;
+    if constexpr (is_itself) made.emplace(field, value);
+    else if constexpr (std::is_same_v<T, Window>) note("windows", std::vector{value});
+    else made.emplace(field, text::print(value));
+  }
+};
+
 }  // namespace
+
+std::map<std::string, OpAttribute> attributes_of(const Op& op) {
+  Attributes attributes;
+  op.visit([&]<class O>(const O& o) {
+    O::fields([&](std::string_view field, auto member) { attributes.note(field, o.*member); });
+  });
+  return std::move(attributes.made);
+}
 
 std::string words_of(const Op& op) { return op.visit(Words{}); }
 

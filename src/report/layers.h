@@ -2,7 +2,9 @@
 #pragma once
 #include "graph/graph.h"
 
+#include <map>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace convoy {
@@ -22,6 +24,10 @@ struct ParameterCount {
   Size all = 0, trainable = 0;
 };
 ParameterCount count_parameters(const Graph& graph);
+
+// What an operator was told, by the names of its own fields; windows by kernel, stride and dilation. Its padding is told in words.
+using OpAttribute = std::variant<bool, Size, double, std::string, Sizes>;
+std::map<std::string, OpAttribute> attributes_of(const Op& op);
 
 // "conv 3x3 /2 @2", "max pool 2x2", "batch norm axis 1"
 std::string words_of(const Op& op);

@@ -43,6 +43,96 @@ TEST(Library, AModelSaysWhatItTakesDoesAndGives) {
   EXPECT_TRUE(model->summary_json().starts_with("{"));
 }
 
+TEST(Library, ALayerSaysWhatItTakesAndWhatItWasTold) {
+  const fs::path folder = folder_for("attributes");
+  std::ofstream(folder / "net.py")
+      << "from torch import nn\n"
+         "model = nn.Sequential(nn.Conv2d(4, 6, (3, 1), stride=(2, 1), dilation=(1, 3), groups=2, padding=1), "
+         "nn.LeakyReLU(0.25), nn.Softmax(1))\n";
+  ReadOptions options;
+  options.shapes[""] = {std::nullopt, 4, 9, 7};
+  const auto model = load(folder / "net.py", options);
+  ASSERT_TRUE(model) << message(model.error());
+  const auto layers = model->layers();
+  ASSERT_EQ(layers.size(), 3U);
+  EXPECT_EQ(layers[0].inputs, (std::vector<ModelShape>{{std::nullopt, 4, 9, 7}}));
+  const auto told = layers[0].attributes;
+  EXPECT_EQ(told.at("kernel"), ModelAttribute(Sizes{3, 1}));
+  EXPECT_EQ(told.at("stride"), ModelAttribute(Sizes{2, 1}));
+  EXPECT_EQ(told.at("dilation"), ModelAttribute(Sizes{1, 3}));
+  EXPECT_EQ(told.at("groups"), ModelAttribute(Size{2}));
+  EXPECT_EQ(told.at("data_format"), ModelAttribute(std::string("channels_first")));
+  EXPECT_EQ(layers[1].attributes.at("negative_slope"), ModelAttribute(0.25));
+  EXPECT_FALSE(layers[1].attributes.contains("max_value"));  // which is not told
+  EXPECT_EQ(layers[2].attributes.at("axes"), ModelAttribute(Sizes{1}));
+  EXPECT_EQ(layers[2].attributes.at("logarithm"), ModelAttribute(false));
+  fs::remove_all(folder);
+}
+
+TEST(Library, AModelPortsItselfAndHandsItsWeightsOver) {
+  const fs::path folder = folder_for("itself");
+  const auto model = load(digits, ReadOptions{});
+  ASSERT_TRUE(model);
+  Size held = 0;
+  for (const ModelWeight& one : model->weights()) held += one.tensor.count();
+  EXPECT_EQ(held, model->parameters());
+  const auto ported = model->port(folder / "digits.onnx");
+  ASSERT_TRUE(ported) << message(ported.error());
+  EXPECT_TRUE(ported->holds);
+  EXPECT_TRUE(ported->html.starts_with("<!doctype html>"));
+  EXPECT_NE(ported->html.find("proof "), std::string::npos);
+  const auto other = load(folder / "digits.onnx", ReadOptions{});
+  ASSERT_TRUE(other) << message(other.error());
+  const auto found = model->diff(*other, {});
+  ASSERT_TRUE(found) << message(found.error());
+  EXPECT_TRUE(found->same);
+  const auto copied = model->copy_weights(*other, folder / "copied.onnx", {});
+  ASSERT_TRUE(copied) << message(copied.error());
+  EXPECT_TRUE(copied->holds && fs::exists(folder / "copied.onnx"));
+  EXPECT_NE(copied->html.find("copied.onnx"), std::string::npos);
+
+  // A part of it is ported as the part.
+  const auto part = model->outputs_at({model->layers()[1].name});
+  ASSERT_TRUE(part && part->port(folder / "part.onnx"));
+  EXPECT_EQ(load(folder / "part.onnx", ReadOptions{})->outputs().front().shape.size(), 4U);
+  fs::remove_all(folder);
+}
+
+TEST(Library, WhatHasChangedOrWasNeverAFileIsNotReadOnceMore) {
+  const fs::path folder = folder_for("changed");
+  fs::copy_file(digits, folder / "net.keras");
+  const auto model = load(folder / "net.keras", ReadOptions{});
+  ASSERT_TRUE(model && model->port(folder / "other.keras"));
+  fs::copy_file(folder / "other.keras", folder / "net.keras", fs::copy_options::overwrite_existing);
+  const auto again = model->port(folder / "net.onnx");
+  ASSERT_FALSE(again);
+  EXPECT_EQ(message(again.error()), "net.keras: has changed since the model was read from it: load it again");
+  std::ifstream file(digits, std::ios::binary);
+  const std::vector<char> held{std::istreambuf_iterator<char>(file), {}};
+  const auto bytes = load(std::as_bytes(std::span(held)), "held.keras", ReadOptions{});
+  ASSERT_TRUE(bytes);
+  const auto refused = bytes->port(folder / "held.onnx");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(message(refused.error()),
+            "held.keras: was read from memory, and this reads a file: write the bytes to one, and load that");
+  fs::remove_all(folder);
+}
+
+TEST(Library, ReportsArePagesWhoseTextIsNoMarkup) {
+  const auto told = pad("nn.Conv2d(3, 4, 3, padding=1)", {.size = {8, 10}, .kernel = {}, .channels = {}, .layout = {}});
+  ASSERT_TRUE(told) << message(told.error());
+  EXPECT_NE(told->front().html.find("<svg"), std::string::npos);
+  const auto calls = diff_calls("nn.Conv2d(3, 8, 3, 2, 1)", "Conv2D(8, 3, 2, 'same')");
+  ASSERT_TRUE(calls) << message(calls.error());
+  EXPECT_EQ(calls->html.find("'same')<"), std::string::npos);
+  EXPECT_NE(calls->html.find("<pre>"), std::string::npos);
+  const auto model = load(digits, ReadOptions{});
+  ASSERT_TRUE(model);
+  const std::string page = model->summary_html();
+  EXPECT_NE(page.find("layer"), std::string::npos);
+  EXPECT_EQ(page.find("->"), std::string::npos);
+}
+
 TEST(Library, AModelIsToldFromAnotherAndHasInputsToTryItWith) {
   const auto model = load(digits, ReadOptions{}), again = load(digits, ReadOptions{});
   ASSERT_TRUE(model && again);

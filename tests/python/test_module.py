@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import textwrap
 import threading
 import time
 import unittest
@@ -50,6 +51,9 @@ class Loading(Folder):
         self.assertTrue(net.format.startswith("Keras"))
         self.assertEqual(sum(layer.parameters for layer in net.layers), net.parameters)
         self.assertIn("conv 3x3", {layer.operation[:8] for layer in net.layers})
+        conv = next(layer for layer in net.layers if layer.operation.startswith("conv"))
+        self.assertEqual((conv.inputs[0], conv.output[:3]), ((None, 8, 8, 1), (None, 8, 8)))
+        self.assertEqual((conv.attributes["kernel"], conv.attributes["stride"], conv.attributes["groups"]), ((3, 3), (1, 1), 1))
         self.assertIn("conv 3x3", net.summary())
 
     def test_paths_bytes_and_open_files_are_the_same_model(self):
@@ -1033,7 +1037,7 @@ class Documents(Folder):
         for page, block in blocks:
             with self.subTest(f"{page.name}: {block.splitlines()[0]}"), tempfile.TemporaryDirectory() as folder:
                 pathlib.Path(folder, "examples").symlink_to(ROOT / "examples")
-                done = subprocess.run([sys.executable, "-c", block], cwd=folder, capture_output=True, text=True)
+                done = subprocess.run([sys.executable, "-c", textwrap.dedent(block)], cwd=folder, capture_output=True, text=True)
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 wanted = re.findall(r"^\s*print\(.*\)  # (.*)$", block, re.M)
                 self.assertEqual(done.stdout.splitlines(), wanted)
