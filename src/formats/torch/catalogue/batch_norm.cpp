@@ -95,8 +95,10 @@ std::vector<ValueId> batch_norm_at_rest(FunctionCall& call) {
   note_momentum(call, momentum);
   const ValueId y = running_statistics(call, call.tensor("input"), epsilon, momentum);
   if (call.results < 3) return {y};
+  if (call.failed()) return {};
   // Of the batch nothing was looked at.
-  const ValueId none = call.make_constant("none", Tensor::of({0}, std::vector<float>{}));
+  const DType dtype = call.type(y).dtype;
+  const ValueId none = call.make_constant("none", Tensor::of({0}, std::vector<float>{}).converted(dtype));
   return {y, none, none};
 }
 

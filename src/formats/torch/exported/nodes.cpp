@@ -59,6 +59,19 @@ std::vector<std::string> subjects_of(const Json& node) {
   return names;
 }
 
+std::vector<std::string> tensors_named_by(const Json& node) {
+  std::vector<std::string> names;
+  for (const Json& input : list_member(node, "inputs")) {
+    const Json* argument = member(input, "arg");
+    if (!argument) continue;
+    if (const Json* one = member(*argument, "as_tensor")) names.push_back(text_member(*one, "name"));
+    for (const Json& one : list_member(*argument, "as_tensors")) names.push_back(text_member(one, "name"));
+    for (const Json& one : list_member(*argument, "as_optional_tensors"))
+      if (const Json* given = member(one, "as_tensor")) names.push_back(text_member(*given, "name"));
+  }
+  return names;
+}
+
 std::vector<std::string> names_in(const Json& tensors) {
   std::vector<std::string> names;
   for (const Json& output : tensors) {

@@ -28,6 +28,8 @@ std::vector<std::string> outer_paths(const std::string& path);
 std::string subject_of(const Json& node);
 // Those of its first list of tensors.
 std::vector<std::string> subjects_of(const Json& node);
+// Those of all tensors among the inputs, alone and in lists.
+std::vector<std::string> tensors_named_by(const Json& node);
 // Names in order, of the outputs of a node or the inputs of a graph; a list of tensors counts one by one.
 std::vector<std::string> names_in(const Json& tensors);
 

@@ -10,6 +10,7 @@
 #include "formats/torch/declared_type.h"
 #include "formats/torch/exported/archive.h"
 #include "formats/torch/exported/arguments.h"
+#include "formats/torch/exported/autocast.h"
 #include "formats/torch/exported/call_spec.h"
 #include "formats/torch/exported/free_numbers.h"
 #include "formats/torch/exported/nodes.h"
@@ -307,10 +308,7 @@ class ExportedReader {
         target == "torch.ops.aten.sym_constrain_range_for_size.default")
       return {};  // sizes are known by their expressions; assertions compute nothing
     if (target == "torch.ops.higher_order.wrap_with_set_grad_enabled") return call_inner(node);
-    if (target == "torch.ops.higher_order.wrap_with_autocast") {
-      if (turns_on(node)) return fail(Fault::Unsupported, "computes in a type that autocast chooses");
-      return call_inner(node);
-    }
+    if (target == "torch.ops.higher_order.wrap_with_autocast") return call_under_autocast(node);
     constexpr std::string_view aten = "torch.ops.aten.", quantized = "torch.ops.quantized_decomposed.";
     const bool is_quantized = target.starts_with(quantized);
     if (!target.starts_with(aten) && !is_quantized)
@@ -332,6 +330,7 @@ class ExportedReader {
                       operation = overload.substr(0, overload.find('.'));
     if (operation.starts_with("as_strided"))
       if (auto s = find_in_memory(node, arguments->plain); !s) return s;
+    if (auto cast = cast_by_autocast(node, overload, *arguments); !cast) return cast;
     const auto names = names_in(list_member(node, "outputs"));
     const AtenRow row = is_quantized ? AtenRow{quantized_decomposed_row(overload), std::move(arguments->plain)}
                                      : aten_row(overload, std::move(arguments->plain));
@@ -444,6 +443,87 @@ class ExportedReader {
       const Json* truth = argument && text_member(input, "name") == "copy" ? member(*argument, "as_bool") : nullptr;
       return truth && *truth == true;
     });
+  }
+
+  // torch.autocast(device, dtype, enabled, ...): what is inside is recorded without the casts, which are made whenever it runs.
+  Status call_under_autocast(const Json& node) {
+    std::string device;
+    std::optional<DType> lower;
+    for (const Json& input : list_member(node, "inputs"))
+      if (const Json* argument = member(input, "arg")) {
+        if (device.empty()) device = text_member(*argument, "as_string");
+        const Json* said = member(*argument, "as_scalar_type");
+        if (!said || lower) continue;
+        const auto dtype = exported_dtype(*said);
+        if (!dtype) return std::unexpected(dtype.error());
+        lower = *dtype;
+      }
+    const auto around = autocast_;
+    if (!turns_on(node)) autocast_.erase(device);
+    else if (device.empty() || !lower || !is_floating(*lower)) return malformed("autocast of no device or no type");
+    else autocast_[device] = *lower;
+    auto made = call_inner(node);
+    autocast_ = around;
+    return made;
+  }
+
+  // The device of a tensor, "cpu"; empty where the file does not say.
+  std::string device_of(const std::string& name) const {
+    const Json* meta = meta_of(name);
+    const Json* device = meta ? member(*meta, "device") : nullptr;
+    return device ? text_member(*device, "type") : std::string();
+  }
+
+  Status cast_by_autocast(const Json& node, const std::string& overload, ExportedArguments& arguments) {
+    if (autocast_.empty()) return {};
+    std::string device;
+    std::set<ValueId> subject;  // real tensors of the first device that has autocast
+    for (const std::string& name : tensors_named_by(node)) {
+      const auto found = tensors_.find(name);
+      const std::string lies_on = device_of(name);
+      if (found == tensors_.end() || !found->second || !autocast_.contains(lies_on)) continue;
+      if (device.empty()) device = lies_on;
+      const DType dtype = graph_[found->second].type.dtype;
+      if (lies_on == device && is_floating(dtype) && dtype != DType::F64) subject.insert(found->second);
+    }
+    if (subject.empty()) return {};
+    const auto policy = autocast_policy(device, overload);
+    if (!policy) return fail(Fault::Unsupported, "computes in types that autocast chooses on device '" + device + "'");
+    constexpr std::size_t operands_of_one_product = 2;
+    if (*policy == AutocastPolicy::Within ||
+        (*policy == AutocastPolicy::AsRecorded && subject.size() > operands_of_one_product))
+      return fail(Fault::Unsupported,
+                  "has parts that autocast casts for, which are not carried; save "
+                  "program.run_decompositions(), which names every cast");
+    const Json* asked = member(arguments.plain, "dtype");
+    if (*policy == AutocastPolicy::None || (*policy == AutocastPolicy::SingleUnlessAsked && asked && !asked->is_null()))
+      return {};
+    std::vector<DType> types;
+    for (const ValueId value : subject) types.push_back(graph_[value].type.dtype);
+    DType to = autocast_type(*policy, autocast_.at(device), types);
+    if (*policy == AutocastPolicy::AsRecorded) {
+      const auto names = names_in(list_member(node, "outputs"));
+      auto result = declared(names.empty() ? std::string() : names[0]);
+      if (!result) return pass(result);
+      to = result->dtype;
+      if (to != autocast_.at(device) && to != DType::F32) return {};  // autocast casts to no other
+    }
+    for (auto& [word, value] : arguments.tensors)
+      if (subject.contains(value)) {
+        auto cast = cast_once(node, value, to);
+        if (!cast) return pass(cast);
+        value = *cast;
+      }
+    return {};
+  }
+
+  // A weight that several layers read is cast for all of them at once.
+  Result<ValueId> cast_once(const Json& node, ValueId value, DType to) {
+    if (graph_[value].type.dtype == to) return value;
+    if (const auto known = casts_.find({value, to}); known != casts_.end()) return known->second;
+    auto made = add_call(node, "_to_copy.default", {{"dtype", std::string(name_of(to))}}, {{"input", value}}, 1);
+    if (!made) return pass(made);
+    return casts_[{value, to}] = made->front();
   }
 
   // Of torch.autocast(device, dtype, enabled, ...) and of torch.set_grad_enabled(enabled): whether it is enabled.
@@ -730,6 +810,8 @@ class ExportedReader {
   std::map<std::string, ValueId> weights_;
   std::set<ValueId> parameters_;
   Reordered reordered_;
+  std::map<std::string, DType> autocast_;  // the lower type, by the devices that have autocast where the reader is
+  std::map<std::pair<ValueId, DType>, ValueId> casts_;
 };
 
 }  // namespace
