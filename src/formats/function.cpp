@@ -82,6 +82,19 @@ bool is_one(const Op& op) {
 
 }  // namespace
 
+ValueId FunctionCall::before_widening(ValueId value) const {
+  while (value && graph_[value].producer) {
+    const Node& node = graph_[graph_[value].producer];
+    if (!is_one<Cast>(node.op)) return value;
+    const ValueId from = node.inputs.front();
+    const DType narrow = graph_[from].type.dtype, wide = graph_[value].type.dtype;
+    const bool one_kind = is_floating(narrow) == is_floating(wide) && narrow != DType::Bool && narrow != DType::U64;
+    if (!one_kind || meeting(narrow, wide) != wide) return value;
+    value = from;
+  }
+  return value;
+}
+
 // Zeros that are moved, repeated or cut stay zeros.
 bool FunctionCall::is_zeros(ValueId value) const {
   while (value && !graph_[value].constant) {

@@ -53,6 +53,9 @@ class FunctionCall {
   const Tensor* known(ValueId value, const std::string& what);
   // Its numbers, refused where they are no whole ones as well.
   std::optional<Sizes> known_integers(ValueId value, const std::string& what);
+  // What a value was before it was cast to a type that holds all numbers of its own: of float32 to float64, of int8 to int64. The
+  // value itself where it was not.
+  ValueId before_widening(ValueId value) const;
   // Whether all its numbers are zeros, however many there are.
   bool is_zeros(ValueId value) const;
 

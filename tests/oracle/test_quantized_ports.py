@@ -204,6 +204,57 @@ def test_a_quantised_program_divides_by_its_scales_when_asked(kind, words, tmp_p
     assert np.mean(got != wanted) < 0.01 and np.abs(got - wanted).max() <= 0.0201
 
 
+class Dynamic(nn.Module):
+    """As programs are exported that choose their steps when they run."""
+
+    def __init__(self, kind, half=False):
+        super().__init__()
+        self.choose = {"affine": DECOMPOSED.choose_qparams.tensor, "symmetric": DECOMPOSED.choose_qparams_symmetric.tensor}[kind[0]]
+        self.dtype, self.least, self.most = {"int8": (torch.int8, -128, 127), "uint8": (torch.uint8, 0, 255),
+                                             "narrow": (torch.int8, -127, 127), "int16": (torch.int16, -32768, 32767)}[kind[1]]
+        self.eps, self.half = kind[2], half
+        self.first, self.second = nn.Conv2d(3, 6, (3, 2)), nn.Linear(6, 4)
+
+    def stepped(self, x):
+        if self.half:
+            x = x.to(torch.bfloat16)
+        scale, zero = self.choose(x, self.least, self.most, self.eps, self.dtype)
+        arguments = (scale, zero, self.least, self.most, self.dtype)
+        return DECOMPOSED.dequantize_per_tensor.tensor(DECOMPOSED.quantize_per_tensor.tensor(x, *arguments), *arguments)
+
+    def forward(self, x):
+        y = torch.relu(self.first(self.stepped(x)))
+        return self.second(self.stepped(y.mean((2, 3))))
+
+
+def dynamic(kind, half, folder):
+    import torch.ao.quantization.fx._decomposed  # noqa: F401 (registers the operators)
+
+    torch.manual_seed(3)
+    net = Dynamic(kind, half).eval()
+    inputs = [torch.randn(*SHAPE), torch.rand(*SHAPE) + 2, -torch.rand(*SHAPE) * 1e-3, torch.zeros(*SHAPE)]
+    torch.export.save(torch.export.export(net, (inputs[0],)), folder / "net.pt2")
+    with torch.no_grad():
+        return [(x.numpy(), net(x).numpy()) for x in inputs]
+
+
+DYNAMIC = [("affine", "int8", 2.0**-12), ("affine", "uint8", 1.1920929e-07), ("affine", "int16", 1e-9), ("symmetric", "int8", 2.0**-12),
+           ("symmetric", "narrow", 0.3), ("symmetric", "uint8", 2.0**-12)]
+
+
+@pytest.mark.parametrize("kind,half", [*((kind, False) for kind in DYNAMIC), (DYNAMIC[0], True), (DYNAMIC[3], True)], ids=str)
+def test_steps_that_a_program_chooses_are_those_of_pytorch(kind, half, tmp_path):
+    sets = dynamic(kind, half, tmp_path)
+    targets = ("port.onnx",) if half else ("port.onnx", "port.py", "port.keras", "port.tflite")
+    for target in targets:
+        convoy("port", tmp_path / "net.pt2", "-o", tmp_path / target, *(["--float32"] if half else []))
+    for x, wanted in sets:
+        got = run_natively([tmp_path / "net.pt2"], {"x": x}, tmp_path)[0]
+        np.testing.assert_allclose(got, wanted, atol=2e-6)
+        if not half:
+            np.testing.assert_allclose(answer(tmp_path / "port.onnx", x), wanted, atol=2e-6)
+
+
 # Numbers of the answer that may be off, and by how many of its steps.
 INTERPRETED = {"mobile_int8": (0.34, 1), "hard_swish_int8": (0.34, 1), "pools_int8": (0.1, 1), "unet_int8": (0.25, 3)}
 TFLITE = cases_in("corpus/tflite")
