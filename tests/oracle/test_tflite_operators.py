@@ -44,6 +44,62 @@ FUNCTIONS = {
     "rank": (lambda tf, a: a * tf.cast(tf.rank(a), tf.float32), [((2, None), "f4", -6, 7)]),
     "loop": (loop_of, [((2, 3), "f4", -6, 7)]),
 }
+# At a free batch and free sizes, where the converter computes pads and crops of a shape.
+DILATED = {
+    "same": (lambda tf, x, w: tf.nn.convolution(x, w, padding="SAME", dilations=[2, 3]), (3, 2, 3, 4)),
+    "valid": (lambda tf, x, w: tf.nn.relu(tf.nn.convolution(x, w, padding="VALID", dilations=[3, 2])), (3, 2, 3, 4)),
+    "depthwise": (lambda tf, x, w: tf.nn.depthwise_conv2d(x, w, [1, 1, 1, 1], "SAME", dilations=[2, 2]), (3, 3, 3, 2)),
+    "sequence": (lambda tf, x, w: tf.nn.convolution(x[:, 0], w, padding="SAME", dilations=[4]), (3, 3, 5)),
+}
+
+
+@pytest.mark.parametrize("name", DILATED)
+def test_a_convolution_that_is_dilated_by_blocks_in_the_batch(name, tmp_path):
+    function, kernel = DILATED[name]
+    weight = np.random.default_rng(2).integers(-3, 4, kernel).astype("f4")
+    path = tmp_path / "m.tflite"
+    converted(lambda tf, x: function(tf, x, weight), [((None, None, None, 3), "f4")], path)
+    summary = convoy("summary", path).stdout
+    assert "SHAPE" in kinds(path) and "SPACE_TO_BATCH_ND" in kinds(path)
+    assert summary.count("conv") >= 1 and "space_to_batch" not in summary
+    for size in ((9, 11), (16, 14), (7, 8)):
+        inputs = {"x0": np.random.default_rng(1).integers(-6, 7, (2, *size, 3)).astype("f4")}
+        assert_close(run_natively([path], inputs, tmp_path), answers(path, inputs))
+    for target in ("torch", "onnx", "keras", "tflite"):
+        convoy("port", path, "--to", target, "-o", tmp_path / f"p{EXTENSIONS[target]}")
+
+
+EXTENSIONS = {"torch": ".py", "onnx": ".onnx", "keras": ".keras", "tflite": ".tflite"}
+
+
+def kinds(path):
+    import tensorflow as tf
+
+    plain = tf.lite.experimental.OpResolverType.BUILTIN_REF
+    return [op["op_name"] for op in tf.lite.Interpreter(str(path), experimental_op_resolver_type=plain)._get_ops_details()]
+
+
+@pytest.mark.parametrize("cuts", ["alike", "more", "other"])
+def test_blocks_in_the_batch_are_a_dilation_where_pads_and_crops_grow_alike(cuts, tmp_path):
+    weight = np.random.default_rng(4).integers(-3, 4, (2, 2, 3, 4)).astype("f4")
+
+    def apart(tf, x):
+        size = tf.shape(x)[1:3]
+        rows, columns = (-size[0]) % 2, (-size[1]) % 3
+        y = tf.nn.conv2d(tf.space_to_batch(x, [2, 3], tf.stack([[0, rows], [0, columns]])), weight, 1, "VALID")
+        crops = {"alike": [[0, rows], [0, columns]], "more": [[0, rows + 1], [0, columns]],
+                 "other": [[0, (-size[1]) % 2], [0, (-size[0]) % 3]]}[cuts]  # fmt: skip
+        return tf.batch_to_space(y, [2, 3], tf.stack(crops))
+
+    path = tmp_path / "m.tflite"
+    converted(apart, [((None, None, None, 3), "f4")], path)
+    inputs = {"x0": np.random.default_rng(1).integers(-6, 7, (2, 9, 11, 3)).astype("f4")}
+    if cuts != "alike":
+        assert "follows from sizes that are not known beforehand" in convoy("port", path, "-o", tmp_path / "p.onnx", code=6).stderr
+    at = [] if cuts == "alike" else ["--shape", "2,9,11,3"]
+    assert_close(run_natively([path, *at], inputs, tmp_path), answers(path, inputs))
+
+
 NO_FORM = {("free_range", "keras"), ("xor", "onnx")}
 
 

@@ -210,7 +210,7 @@ Result<ValueId> ModelReader::value_of(std::int32_t t) {
   if (!tensor) return std::unexpected(tensor.error());
   const std::string name = name_of(t);
   if (!*tensor) {
-    if (known.sizes)
+    if (known.sizes || known.spread)
       return fail(Fault::Unsupported,
                   "'" + name + "' follows from sizes that are not known beforehand; give them with --shape");
     return fail(Fault::Format, "'" + name + "' is read before anything gives it");

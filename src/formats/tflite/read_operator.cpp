@@ -74,6 +74,9 @@ Status ModelReader::add_operator(std::size_t place) {
     if (*added) return {};
   }
   if (!row) return fail(Fault::Unsupported, "is an operator that this version does not read");
+  const auto spread = add_spread(*row, place);
+  if (!spread) return std::unexpected(spread.error());
+  if (*spread) return {};
   return add_row(*row, op, layers_[place]);
 }
 
@@ -222,7 +225,10 @@ Result<bool> ModelReader::add_computed(const Operator& row, const StoredOperator
     if (made->known()) {
       std::vector<std::int64_t> all;
       for (const SizeNumber& n : made->all) all.push_back(n.more);
-      const Sizes shape = made->is_scalar ? Sizes{} : Sizes{static_cast<Size>(all.size())};
+      const auto count = static_cast<Size>(all.size());
+      const Sizes shape = made->is_scalar     ? Sizes{}
+                          : made->columns > 0 ? Sizes{count / made->columns, made->columns}
+                                              : Sizes{count};
       know(op.outputs[0], Tensor::of(shape, std::move(all)));
     }
     known.sizes = std::move(*made);
@@ -395,9 +401,11 @@ Status ModelReader::check_recorded(std::int32_t tensor, ValueId read) const {
   return expect_recorded(type, recorded);
 }
 
-Status ModelReader::add_row(const Operator& row, const StoredOperator& op, const std::string& layer) {
+Status ModelReader::add_row(const Operator& row, const StoredOperator& op, const std::string& layer,
+                            const Json* instead) {
   auto attributes = options_of(row, op);
   if (!attributes) return pass(attributes);
+  if (instead) attributes->update(*instead);
   // The kernel goes by its tensors: the options may be missing, or say another type.
   if (row.name == "CAST" && !op.outputs.empty())
     (*attributes)["out_data_type"] = subgraph_->tensors[static_cast<std::size_t>(op.outputs[0])].type;
@@ -445,7 +453,8 @@ Status ModelReader::add_row(const Operator& row, const StoredOperator& op, const
                                         std::to_string(outputs->size()) + " are carried");
   if (auto s = hold(graph_, given, op, *outputs, layer); !s) return s;
   for (std::size_t i = 0; i < op.outputs.size(); ++i) {
-    if (auto s = check_recorded(op.outputs[i], (*outputs)[i]); !s) return s;
+    if (!instead)
+      if (auto s = check_recorded(op.outputs[i], (*outputs)[i]); !s) return s;
     known_[static_cast<std::size_t>(op.outputs[i])].value = (*outputs)[i];
     names_.emplace_back((*outputs)[i], way_ + name_of(op.outputs[i]));
   }

@@ -33,11 +33,22 @@ class ModelReader {
   Result<Graph> read();
 
  private:
+  // Cells that are moved into the batch, padded as free sizes ask for, and what is computed of them there.
+  struct Spread {
+    std::size_t front = 0;  // the place of the operator that moves them
+    Sizes block;
+    SizeNumbers paddings;
+    Sizes axes;  // of each block
+    Size rank = 0;
+    Sizes convolved;  // the same as the convolution sees them; empty: there is none yet
+    std::vector<std::size_t> operators;
+  };
   // What is known of one of the file's tensors.
   struct Known {
     std::optional<Tensor> tensor;  // its numbers
     std::optional<SizeNumbers> sizes;  // whole numbers that follow from free sizes
     ValueId value;
+    std::shared_ptr<const Spread> spread;
     std::string variable;  // the name of what is kept between calls, where the tensor stands for that
   };
 
@@ -73,7 +84,13 @@ class ModelReader {
   Status take_results(const StoredOperator& op, std::vector<Known> results);
   Status add_outputs(std::vector<std::int32_t> wanted);
   Status add_states_to_outputs();
-  Status add_row(const Operator& row, const StoredOperator& op, const std::string& layer);
+  // `instead`: options that the operator does not have in the file; then its results have other sizes than recorded there.
+  Status add_row(const Operator& row, const StoredOperator& op, const std::string& layer,
+                 const Json* instead = nullptr);
+  // Part of what dilates a convolution at free sizes; false: another operator.
+  Result<bool> add_spread(const Operator& row, std::size_t place);
+  std::shared_ptr<const Spread> spread_by(const Operator& row, std::size_t place);
+  Result<bool> gather(const StoredOperator& op, const Spread& spread);
   // Every input is known: so are the results. False: this operator does not say.
   Result<bool> add_computed(const Operator& row, const StoredOperator& op, const Json& attributes);
   // Sizes computed from free ones, as the row can read them; false where they are not understood.

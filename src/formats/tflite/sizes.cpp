@@ -9,10 +9,14 @@ namespace {
 
 constexpr SizeNumber unknown{0, 0, {}, 0, true};
 
-bool same_size(const SizeNumber& a, const SizeNumber& b) { return a.value == b.value && a.axis == b.axis; }
+bool same_size(const SizeNumber& a, const SizeNumber& b) {
+  return a.value == b.value && a.axis == b.axis && a.divisor == b.divisor && a.times == b.times && a.plus == b.plus;
+}
+
+bool is_lost(const SizeNumber& a) { return a.open && a.divisor == 0; }
 
 SizeNumber times(const SizeNumber& a, const SizeNumber& b) {
-  if (a.open || b.open || (!a.known() && !b.known())) return unknown;
+  if (is_lost(a) || is_lost(b) || (!a.known() && !b.known())) return unknown;
   const SizeNumber& by = a.known() ? a : b;
   SizeNumber of = a.known() ? b : a;
   const auto factor = checked_multiply(of.factor, by.more), more = checked_multiply(of.more, by.more);
@@ -22,14 +26,30 @@ SizeNumber times(const SizeNumber& a, const SizeNumber& b) {
 }
 
 SizeNumber plus(const SizeNumber& a, const SizeNumber& b, Size sign) {
-  if (a.open || b.open || (!a.known() && !b.known() && !same_size(a, b))) return unknown;
+  if (is_lost(a) || is_lost(b) || (!a.known() && !b.known() && !same_size(a, b))) return unknown;
   const auto factor = checked_multiply(b.factor, sign), more = checked_multiply(b.more, sign);
   const auto f = factor ? checked_add(a.factor, *factor) : std::nullopt,
              m = more ? checked_add(a.more, *more) : std::nullopt;
   if (!f || !m) return unknown;
   if (*f == 0) return plain(*m);
-  const SizeNumber& of = a.known() ? b : a;
-  return {*f, *m, of.value, of.axis, false};
+  SizeNumber of = a.known() ? b : a;
+  of.factor = *f, of.more = *m;
+  return of;
+}
+
+// Between 0 and the divisor. What is left of a sum is that of what is left of its parts.
+SizeNumber left_of(const SizeNumber& a, const SizeNumber& by) {
+  if (!by.known() || by.more <= 0 || is_lost(a)) return unknown;
+  const Size divisor = by.more;
+  const auto left = [divisor](Size n) { return (n % divisor + divisor) % divisor; };
+  if (a.known()) return plain(left(a.more));
+  if (a.divisor != 0 && a.divisor != divisor) return unknown;
+  const auto times = checked_multiply(a.factor, a.divisor == 0 ? 1 : a.times),
+             inner = checked_multiply(a.factor, a.divisor == 0 ? 0 : a.plus);
+  const auto plus = inner ? checked_add(*inner, a.more) : std::nullopt;
+  if (!times || !plus) return unknown;
+  if (left(*times) == 0) return plain(left(*plus));
+  return {1, 0, a.value, a.axis, true, divisor, left(*times), left(*plus)};
 }
 
 std::optional<SizeNumbers> paired(std::string_view op, const SizeNumbers& a, const SizeNumbers& b) {
@@ -41,6 +61,7 @@ std::optional<SizeNumbers> paired(std::string_view op, const SizeNumbers& a, con
     if (op == "MUL") made.all.push_back(times(x, y));
     else if (op == "ADD") made.all.push_back(plus(x, y, 1));
     else if (op == "SUB") made.all.push_back(plus(x, y, -1));
+    else if (op == "FLOOR_MOD") made.all.push_back(left_of(x, y));
     else if (x == y && (op == "MAXIMUM" || op == "MINIMUM")) made.all.push_back(x);
     else made.all.push_back(unknown);
   }
@@ -93,14 +114,36 @@ std::optional<SizeNumbers> computed(std::string_view op, const std::vector<const
     return inputs[i]->all[0].more;
   };
   if (op == "CAST" || op == "IDENTITY") return first;
+  if (op == "STRIDED_SLICE" && first.columns > 0 && inputs.size() == 4 && shrink_mask == 0) {
+    const Size sizes[] = {static_cast<Size>(first.all.size()) / first.columns, first.columns};
+    for (std::size_t i = 1; i < 4; ++i)
+      if (inputs[i]->all.size() != 2 || !inputs[i]->known()) return std::nullopt;
+    for (std::size_t i = 0; i < 2; ++i) {  // nothing but the whole table
+      const bool from_first = (begin_mask >> i & 1) != 0 || inputs[1]->all[i].more == 0;
+      const bool to_last = (end_mask >> i & 1) != 0 || inputs[2]->all[i].more >= sizes[i];
+      if (!from_first || !to_last || inputs[3]->all[i].more != 1) return std::nullopt;
+    }
+    return first;
+  }
+  if (std::ranges::any_of(inputs, [](const SizeNumbers* one) { return one->columns > 0; })) return std::nullopt;
+  if (op == "RESHAPE" && inputs.size() == 2 && inputs[1]->known() && inputs[1]->all.size() == 2 && !first.is_scalar) {
+    const Size count = static_cast<Size>(first.all.size());
+    Size rows = inputs[1]->all[0].more, columns = inputs[1]->all[1].more;
+    if (rows == -1 && columns > 0) rows = count / columns;
+    else if (columns == -1 && rows > 0) columns = count / rows;
+    if (rows < 1 || columns < 1 || columns > count || rows != count / columns || count % columns != 0)
+      return std::nullopt;
+    return SizeNumbers{first.all, false, columns};
+  }
   if (inputs.size() == 2 && (op == "MUL" || op == "ADD" || op == "SUB" || op == "MAXIMUM" || op == "MINIMUM" ||
-                             op == "FLOOR_DIV" || op == "DIV"))
+                             op == "FLOOR_MOD" || op == "FLOOR_DIV" || op == "DIV"))
     return paired(op, first, *inputs[1]);
   if (op == "PACK" && axis == 0) {
     SizeNumbers made;
+    if (!first.is_scalar) made.columns = static_cast<Size>(first.all.size());
     for (const SizeNumbers* one : inputs) {
-      if (!one->is_scalar) return std::nullopt;
-      made.all.push_back(one->all[0]);
+      if (one->is_scalar != first.is_scalar || one->all.size() != first.all.size()) return std::nullopt;
+      made.all.insert(made.all.end(), one->all.begin(), one->all.end());
     }
     return made;
   }
@@ -124,6 +167,18 @@ std::optional<SizeNumbers> computed(std::string_view op, const std::vector<const
   }
   if ((op == "SQUEEZE" || op == "RESHAPE" || op == "EXPAND_DIMS") && first.all.size() == 1)
     return SizeNumbers{first.all, op == "SQUEEZE" || (op == "RESHAPE" && inputs.size() > 1 && inputs[1]->all.empty())};
+  if (op == "NEG") {
+    SizeNumbers made = first;
+    for (SizeNumber& one : made.all) one = times(one, plain(-1));
+    return made;
+  }
+  if (op == "SLICE" && inputs.size() == 3 && !first.is_scalar) {
+    const auto count = static_cast<Size>(first.all.size());
+    const auto begin = whole(1), size = whole(2);
+    if (!begin || !size || *begin < 0 || *begin > count || *size < -1 || *size > count - *begin) return std::nullopt;
+    const auto from = first.all.begin() + *begin;
+    return SizeNumbers{{from, *size == -1 ? first.all.end() : from + *size}, false};
+  }
   if (op == "STRIDED_SLICE" && inputs.size() == 4 && !first.is_scalar) {
     const auto count = static_cast<Size>(first.all.size());
     const auto begin = whole(1), end = whole(2), step = whole(3);

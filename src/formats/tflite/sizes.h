@@ -13,14 +13,17 @@ struct SizeNumber {
   ValueId value;
   Size axis = 0;
   bool open = false;  // not even that is known
+  // Above 0: open, but for factor * what is left of (times * the size + plus) divided by it + more, between 0 and the divisor.
+  Size divisor = 0, times = 0, plus = 0;
 
   bool known() const { return factor == 0 && !open; }
   friend bool operator==(const SizeNumber&, const SizeNumber&) = default;
 };
-// A scalar, or a list.
+// A scalar, a list, or a table row by row.
 struct SizeNumbers {
   std::vector<SizeNumber> all;
   bool is_scalar = false;
+  Size columns = 0;  // 0: no table
   bool known() const;
 };
 
