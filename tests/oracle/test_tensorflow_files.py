@@ -86,6 +86,8 @@ def made() -> dict:
                   (None, None, None, 4), (2, 5, 6, 4)),
         "masks": (lambda x: x[:, 1:-1, ::2, tf.newaxis, ..., :3][:, :, :, 0] - x[:, 1:-1, ::2, -1][..., tf.newaxis],
                   (None, 8, 9, 4), (2, 8, 9, 4)),
+        "zero_first": (lambda x: tf.math.xlogy(tf.nn.relu(x), x * x + 0.1) + tf.math.xlog1py(tf.nn.relu(-x), x * x)
+                       + tf.math.xdivy(tf.nn.relu(x), x), (None, 5), (2, 5)),
         "quotients": (lambda x: tf.clip_by_value(x, -0.3, 0.4) + tf.math.divide_no_nan(x, tf.nn.relu(x)), (None, 5), (2, 5)),
         "one_hot": (lambda x: tf.one_hot(tf.argmax(x, 1), 8) + tf.roll(x, 3, 1), (None, 8), (2, 8)),
         "third_of_batch": (lambda x: x[2] * 1.5, (None, 6, 5), (4, 6, 5)),
@@ -97,7 +99,7 @@ def made() -> dict:
 
 
 MADE = ["dilated_same", "dilated_sequence", "dilated_depthwise", "resized_twice", "resized_softly", "transposed", "groups", "split",
-        "masks", "quotients", "one_hot", "third_of_batch", "frames_of_films", "places", "largest"]  # fmt: skip
+        "masks", "zero_first", "quotients", "one_hot", "third_of_batch", "frames_of_films", "places", "largest"]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", MADE)
@@ -114,6 +116,23 @@ def test_made(name, tmp_path):
     assert_close(run_natively([tmp_path / "saved"], {"x": x}, tmp_path), want, what=name)
     for target in ("torch", "keras", "onnx"):
         assert_close(ported(tmp_path / "saved", target, [x], tmp_path), want, 2e-4, f"{name} to {target}")
+
+
+@pytest.mark.parametrize("bits,narrow", [(8, False), (4, True)])
+def test_steps_of_each_channel_are_those_of_tensorflow(bits, narrow, tmp_path):
+    import tensorflow as tf
+
+    least, most = np.array([-0.7, -3, -0.01, 0.2], "f4"), np.array([1.3, 0.4, 0.02, 1.7], "f4")
+    steps = lambda x: tf.quantization.fake_quant_with_min_max_vars_per_channel(x, least, most, bits, narrow)
+    traced = tf.function(steps, input_signature=[tf.TensorSpec((None, 50, 4), tf.float32, name="x")])
+    module = tf.Module()
+    module.traced = traced
+    tf.saved_model.save(module, str(tmp_path / "saved"), signatures=traced)
+    x = np.random.default_rng(1).standard_normal((3, 50, 4)).astype("float32")
+    want = traced(tf.constant(x)).numpy()
+    np.testing.assert_allclose(run_natively([tmp_path / "saved"], {"x": x}, tmp_path)[0], want, atol=3e-7)
+    for target in ("torch", "keras", "onnx"):
+        np.testing.assert_allclose(ported(tmp_path / "saved", target, [x], tmp_path)[0], want, atol=3e-7)
 
 
 def test_a_slope_in_float64_is_the_float32_of_the_attribute(tmp_path):

@@ -64,6 +64,18 @@ std::vector<ValueId> multiply_or_zero(FunctionCall& call) {
   return {call.add(Where{}, {empty, zero, call.add(Binary{BinaryFunction::Multiply}, {x, y})})};
 }
 
+// x * log(y), x * log(1 + y) or x / y, and 0 wherever x is 0, whatever y is: there y is taken for 1.
+std::vector<ValueId> zero_where_first_is(FunctionCall& call) {
+  const ValueId x = call.tensor("x"), y = call.tensor("y");
+  if (call.failed()) return {};
+  const ValueId zero = number(call, x, 0, "zero"), one = number(call, x, 1, "one");
+  const ValueId empty = call.add(Binary{BinaryFunction::Equal}, {x, zero});
+  ValueId other = call.add(Where{}, {empty, one, y});
+  if (call.name != "Xdivy") other = call.add(Unary{call.name == "Xlogy" ? Function::Log : Function::Log1p}, {other});
+  const auto function = call.name == "Xdivy" ? BinaryFunction::Divide : BinaryFunction::Multiply;
+  return {call.add(Where{}, {empty, zero, call.add(Binary{function}, {x, other})})};
+}
+
 std::vector<ValueId> add_all(FunctionCall& call) {
   const auto inputs = call.several("inputs");
   if (inputs.empty()) call.refuse(Fault::Format, "has no input");
@@ -125,15 +137,22 @@ Grid grid_of(float least, float most, Size bits, bool narrow) {
   return {(first - nudged) * step, (last - nudged) * step, step};
 }
 
-// floor((clip(x) - least) / step + 0.5) * step + least
-std::vector<ValueId> fake_quantized(FunctionCall& call, ValueId x, double least, double most) {
+// The grid that the attributes of the call ask for. Nothing: the call is refused.
+std::optional<Grid> grid_of_call(FunctionCall& call, double least, double most) {
   const Size bits = call.attrs.integer("num_bits", 8);
   const bool narrow = call.attrs.truth("narrow_range", false);
   if (bits < 2 || bits > 16) call.refuse(Fault::Format, "'num_bits' is " + std::to_string(bits) + ", expected 2 to 16");
   if (!(least < most))
     call.refuse(Fault::Format, "quantizes from " + std::to_string(least) + " to " + std::to_string(most));
-  if (call.failed()) return {};
-  const Grid grid = grid_of(static_cast<float>(least), static_cast<float>(most), bits, narrow);
+  if (call.failed()) return std::nullopt;
+  return grid_of(static_cast<float>(least), static_cast<float>(most), bits, narrow);
+}
+
+// floor((clip(x) - least) / step + 0.5) * step + least
+std::vector<ValueId> fake_quantized(FunctionCall& call, ValueId x, double least, double most) {
+  const auto made = grid_of_call(call, least, most);
+  if (!made) return {};
+  const Grid grid = *made;
   const double low = static_cast<double>(grid.least), step = static_cast<double>(grid.step);
   const double inverse = static_cast<double>(1.0F / grid.step);
   ValueId y = call.add(Clip{low, static_cast<double>(grid.most)}, {x});
@@ -153,6 +172,37 @@ std::vector<ValueId> fake_quant_vars(FunctionCall& call) {
     call.refuse(Fault::Unsupported, "its range is computed by the model");
   if (call.failed()) return {};
   return fake_quantized(call, x, least->doubles().front(), most->doubles().front());
+}
+
+// A grid for each cell of the last axis.
+std::vector<ValueId> fake_quant_channels(FunctionCall& call) {
+  const ValueId x = call.tensor("inputs");
+  const Tensor *least = call.constant(call.tensor("min")), *most = call.constant(call.tensor("max"));
+  if (!call.failed() && (!least || !most)) call.refuse(Fault::Unsupported, "its ranges are computed by the model");
+  if (call.failed()) return {};
+  const auto from = least->doubles(), to = most->doubles();
+  const Dim channels = call.rank(x) < 1 ? Dim(0) : call.dim(x, call.rank(x) - 1);
+  if (least->rank() != 1 || from.size() != to.size() || !agreed(channels, Dim(static_cast<Size>(from.size()))))
+    call.refuse(Fault::Format, "has ranges of " + std::to_string(from.size()) + " and " + std::to_string(to.size()) +
+                                   " channels for an input of shape " + text_of(call.shape(x)));
+  std::vector<float> lows, highs, steps, inverses;
+  for (std::size_t i = 0; i < from.size() && !call.failed(); ++i) {
+    const auto grid = grid_of_call(call, from[i], to[i]);
+    if (!grid) return {};
+    lows.push_back(grid->least), highs.push_back(grid->most), steps.push_back(grid->step);
+    inverses.push_back(1.0F / grid->step);
+  }
+  if (call.failed()) return {};
+  const auto list = [&](const char* word, std::vector<float> numbers) {
+    const auto count = static_cast<Size>(numbers.size());
+    return call.make_constant(word, Tensor::of({count}, std::move(numbers)));
+  };
+  const ValueId low = list("least", lows), step = list("step", steps);
+  using enum BinaryFunction;
+  ValueId y = call.add(Binary{Maximum}, {call.add(Binary{Minimum}, {x, list("most", highs)}), low});
+  y = call.add(Binary{Multiply}, {call.add(Binary{Subtract}, {y, low}), list("inverse", inverses)});
+  y = call.add(Unary{Function::Floor}, {call.add(Affine{1, 0.5}, {y})});
+  return {call.add(Binary{Add}, {call.add(Binary{Multiply}, {y, step}), low})};
 }
 
 constexpr Operator of_two(std::string_view name, BinaryFunction function) {
@@ -193,6 +243,9 @@ constexpr std::array elementwise_operator_table{
     Operator{.name = "SquaredDifference", .inputs = "x y", .read = squared_difference},
     Operator{.name = "DivNoNan", .inputs = "x y", .read = divide_or_zero},
     Operator{.name = "MulNoNan", .inputs = "x y", .read = multiply_or_zero},
+    Operator{.name = "Xdivy", .inputs = "x y", .read = zero_where_first_is},
+    Operator{.name = "Xlogy", .inputs = "x y", .read = zero_where_first_is},
+    Operator{.name = "Xlog1py", .inputs = "x y", .read = zero_where_first_is},
     Operator{.name = "AddN", .inputs = "inputs...", .read = add_all},
     Operator{.name = "Select", .inputs = "condition t e", .read = select},
     Operator{.name = "SelectV2", .inputs = "condition t e", .read = select},
@@ -200,6 +253,7 @@ constexpr std::array elementwise_operator_table{
     Operator{.name = "Cast", .inputs = "x", .read = cast_operator, .types = "DstT"},
     Operator{.name = "FakeQuantWithMinMaxArgs", .inputs = "inputs", .read = fake_quant_args},
     Operator{.name = "FakeQuantWithMinMaxVars", .inputs = "inputs min max", .read = fake_quant_vars},
+    Operator{.name = "FakeQuantWithMinMaxVarsPerChannel", .inputs = "inputs min max", .read = fake_quant_channels},
     passes_on("CheckNumerics"),
     passes_on("CheckNumericsV2"),
 };
