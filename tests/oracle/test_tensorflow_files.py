@@ -177,6 +177,27 @@ def first_version(tmp_path_factory):
     return folder, given, answer
 
 
+def test_a_graph_that_trains_as_well_names_its_answers(first_version):
+    said = convoy("summary", first_version[0] / "model.ckpt.meta", code=2).stderr
+    assert "choose them with --outputs, such as 'share'" in said and said.count("'share'") == 1 and "gradients" not in said
+
+
+def test_a_checkpoint_beside_a_graph_that_does_not_train_needs_no_outputs(tmp_path):
+    import tensorflow as tf
+
+    v1 = tf.compat.v1
+    with tf.Graph().as_default(), v1.Session() as run:
+        x = v1.placeholder(tf.float32, [None, 5, 3], "x")
+        kernel = v1.get_variable("kernel", [3, 4], initializer=v1.constant_initializer(numbers(3, 4)), use_resource=False)
+        rate = v1.placeholder_with_default(1.0, [], "rate")
+        y = tf.nn.elu(tf.tensordot(x, kernel, 1) * rate, "y")
+        run.run(v1.global_variables_initializer())
+        given = np.random.default_rng(2).standard_normal((2, 5, 3)).astype("float32")
+        answer = run.run(y, {x: given})
+        v1.train.Saver().save(run, str(tmp_path / "model.ckpt"))
+    assert_close(run_natively([tmp_path / "model.ckpt.meta"], {"x": given}, tmp_path), [answer])
+
+
 @pytest.mark.parametrize("file", ["saved", "frozen.pb", "model.ckpt.meta"])
 def test_a_model_of_tensorflow_1_is_cut_at_its_answer(first_version, file, tmp_path):
     folder, x, want = first_version

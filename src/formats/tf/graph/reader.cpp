@@ -3,6 +3,7 @@
 
 #include "base/budget.h"
 #include "base/nearest.h"
+#include "base/words.h"
 #include "formats/recorded_type.h"
 #include "formats/tf/catalogue/catalogue.h"
 #include "formats/tf/graph/tensor.h"
@@ -255,29 +256,111 @@ std::vector<char> GraphReader::needed_by(const std::vector<Endpoint>& outputs) c
   return needed;
 }
 
-// What no other node reads and what depends on an input.
-std::vector<Endpoint> GraphReader::sinks() const {
-  const std::vector<GraphNode>& nodes = stored_.nodes;
-  std::vector<std::vector<std::size_t>> readers(nodes.size());
-  std::vector<char> depends(nodes.size(), 0);
-  std::vector<std::size_t> path;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (nodes[i].op.starts_with("Placeholder")) depends[i] = 1, path.push_back(i);
-    for (const std::string& input : nodes[i].inputs)
+namespace {
+
+constexpr std::string_view of_shapes = "Shape ShapeN Size Rank";
+
+// tf.gradients names what it adds so: "gradients/conv/Conv2D_grad/ShapeN".
+bool is_gradient(const GraphNode& node) {
+  return node.name.starts_with("gradients") || node.name.find("/gradients") != std::string::npos ||
+         node.name.find("_grad/") != std::string::npos;
+}
+
+}  // namespace
+
+std::vector<std::vector<std::size_t>> GraphReader::readers_of_nodes() const {
+  std::vector<std::vector<std::size_t>> readers(stored_.nodes.size());
+  for (std::size_t i = 0; i < stored_.nodes.size(); ++i)
+    for (const std::string& input : stored_.nodes[i].inputs)
       if (!input.starts_with("^"))
         if (const auto at = index_of(main_, reference_in(main_, input).node)) readers[*at].push_back(i);
-  }
+  return readers;
+}
+
+// What is fed. What may be fed and has a default is none where something else is: file names of a saver are such.
+std::vector<std::size_t> GraphReader::input_nodes() const {
+  std::vector<std::size_t> fed, may_be;
+  for (std::size_t i = 0; i < stored_.nodes.size(); ++i)
+    if (const std::string_view op = stored_.nodes[i].op; op.starts_with("Placeholder"))
+      (op == "PlaceholderWithDefault" ? may_be : fed).push_back(i);
+  return fed.empty() ? may_be : fed;
+}
+
+std::vector<std::uint64_t> GraphReader::computed_from(const std::vector<std::size_t>& roots, bool by_shapes) const {
+  const auto readers = readers_of_nodes();
+  std::vector<std::uint64_t> from(readers.size(), 0);
+  std::vector<std::size_t> path = roots;
+  constexpr std::size_t most = 63;
+  for (std::size_t i = 0; i < roots.size(); ++i) from[roots[i]] |= std::uint64_t{1} << std::min(i, most);
   while (!path.empty()) {
     const std::size_t at = path.back();
     path.pop_back();
+    if (!by_shapes && has_word(of_shapes, stored_.nodes[at].op)) continue;
     for (const std::size_t reader : readers[at])
-      if (!depends[reader]) depends[reader] = 1, path.push_back(reader);
+      if ((from[reader] | from[at]) != from[reader]) from[reader] |= from[at], path.push_back(reader);
   }
+  return from;
+}
+
+// What no other node reads and what depends on an input.
+std::vector<Endpoint> GraphReader::sinks() const {
+  const auto readers = readers_of_nodes();
+  const auto depends = computed_from(input_nodes(), true);
   std::vector<Endpoint> all;
-  for (std::size_t i = 0; i < nodes.size(); ++i)
-    if (readers[i].empty() && depends[i] && !is_beside_the_answer(nodes[i]))
-      all.push_back({nodes[i].name, nodes[i].name});
+  for (std::size_t i = 0; i < readers.size(); ++i)
+    if (const GraphNode& node = stored_.nodes[i]; readers[i].empty() && depends[i] != 0 && !is_beside_the_answer(node))
+      all.push_back({node.name, node.name});
   return all;
+}
+
+// Where a weight is changed by what an input says. What is computed with weights and meets an input there that it is not computed from
+// is compared with a label: the last such node is an answer, and so is what nobody reads and no label is in.
+Status GraphReader::expect_no_training() const {
+  const std::vector<GraphNode>& nodes = stored_.nodes;
+  const auto from = computed_from(input_nodes(), false);
+  const auto trains = [&](std::size_t i) {
+    const std::string_view op = nodes[i].op;
+    return from[i] != 0 &&
+           (op.starts_with("Apply") || op.starts_with("ResourceApply") || op.starts_with("SparseApply"));
+  };
+  std::vector<std::size_t> weights;
+  std::uint64_t trained_from = 0;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (trains(i)) trained_from |= from[i];
+    if (has_word("VarHandleOp VariableV2 Variable", nodes[i].op)) weights.push_back(i);
+  }
+  if (trained_from == 0) return {};
+  const auto readers = readers_of_nodes();
+  const auto weighed = computed_from(weights, false);
+  std::vector<std::vector<std::size_t>> read_by(nodes.size());
+  std::vector<std::size_t> meeting, path;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    bool meets = readers[i].empty() && (trained_from & ~from[i]) != 0;
+    for (const std::size_t reader : readers[i]) {
+      read_by[reader].push_back(i);
+      meets = meets || (from[reader] & ~from[i]) != 0;
+    }
+    if (meets && from[i] != 0 && weighed[i] != 0 && !is_beside_the_answer(nodes[i]) && !is_gradient(nodes[i]) &&
+        !has_word(of_shapes, nodes[i].op))
+      meeting.push_back(i);
+  }
+  // Gradients read every layer: those that lead to another one are not the last.
+  std::vector<char> leads(nodes.size(), 0);
+  path = meeting;
+  while (!path.empty()) {
+    const std::size_t at = path.back();
+    path.pop_back();
+    for (const std::size_t before : read_by[at])
+      if (from[before] == from[at] && !leads[before]) leads[before] = 1, path.push_back(before);
+  }
+  std::string candidates;
+  constexpr int most = 6;
+  int count = 0;
+  for (const std::size_t i : meeting)
+    if (!leads[i] && count++ < most) candidates += (candidates.empty() ? ", such as '" : ", '") + nodes[i].name + "'";
+  return fail(
+      Fault::Usage,
+      "trains its weights too, so nothing says which of its nodes answer; choose them with --outputs" + candidates);
 }
 
 Status GraphReader::add_input(const Endpoint& input, std::size_t inputs) {
@@ -340,6 +423,8 @@ Result<Graph> GraphReader::read(std::vector<Endpoint> inputs, std::vector<Endpoi
     for (const std::string& name : options_.outputs) outputs.push_back({name, name});
   }
   const bool chosen = !outputs.empty();
+  if (!chosen)
+    if (auto s = expect_no_training(); !s) return pass(s);
   if (!chosen) outputs = sinks();
   if (outputs.empty())
     return fail(Fault::Format, "holds a graph without an output: nothing in it is computed from an input");

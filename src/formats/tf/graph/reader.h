@@ -105,6 +105,13 @@ class GraphReader {
   Status add_inputs(std::vector<Endpoint>& inputs, const std::vector<Endpoint>& outputs);
   Status add_input(const Endpoint& input, std::size_t inputs);
   std::vector<Endpoint> sinks() const;
+  // Fails where the graph trains as well: then nothing says which of its nodes answer.
+  Status expect_no_training() const;
+  // Of each node, which of these it is computed from, a bit for each; those beyond 63 share one. What is computed of a shape alone
+  // may count as well, or not.
+  std::vector<std::uint64_t> computed_from(const std::vector<std::size_t>& roots, bool by_shapes) const;
+  std::vector<std::size_t> input_nodes() const;
+  std::vector<std::vector<std::size_t>> readers_of_nodes() const;
   std::vector<char> needed_by(const std::vector<Endpoint>& outputs) const;
   std::optional<std::size_t> index_of(const Frame& frame, std::string_view name) const;
   Reference reference_in(const Frame& frame, std::string_view text) const;
