@@ -131,6 +131,24 @@ TEST(WriteTfliteOperators, LowerBoundsBehindAConvolutionAreANumberForEachChannel
   EXPECT_EQ(bounds, 1U);
 }
 
+// Whatever axes the one number has.
+TEST(WriteTfliteOperators, AMaximumWithOneNumberOfSeveralAxesHasANumberForEachCell) {
+  for (const Sizes& shape : {Sizes{}, Sizes{1}, Sizes{1, 1}, Sizes{1, 1, 1, 1}}) {
+    Graph graph;
+    const ValueId x = graph.input("x", {DType::F32, {Dim(), Dim(5)}});
+    const ValueId one = graph.constant("one", Tensor::of(shape, std::vector<float>{0.25F}));
+    graph.outputs = *graph.add(Binary{BinaryFunction::Maximum}, {x, one}, "largest"), graph.output_names = {"y"};
+    expect_same_behind_the_file(graph);
+    const auto file = file_of(written(graph));
+    const auto read = tflite::read_model(blob_of(file), {});
+    ASSERT_TRUE(read) << message(read.error());
+    for (const Value& value : read->values) {
+      const bool is_bound = value.constant && value.type.dtype == DType::F32;
+      EXPECT_TRUE(!is_bound || value.constant->count() == 5) << shape.size();
+    }
+  }
+}
+
 // What the written file's convolution says for its padding.
 Spelling spelled_in_file(const Graph& graph) {
   const auto file = file_of(written(graph));

@@ -69,7 +69,8 @@ Result<Place> stretched(Sink& sink, std::size_t i) {
     times[axis] = *to[axis];
     type.shape[axis] = to[axis];
   }
-  return type.shape == sink.type(i).shape ? x : sink.step("TILE", {x, sink.numbers(times)}, type);
+  const bool stretches = std::ranges::any_of(times, [](Size n) { return n != 1; });
+  return stretches ? sink.step("TILE", {x, sink.numbers(times)}, type) : x;
 }
 
 Status write_binary(const Binary& op, Sink& sink) {
@@ -95,8 +96,10 @@ Status write_binary(const Binary& op, Sink& sink) {
   if (op.function == BinaryFunction::Maximum && a == DType::F32)
     for (const std::size_t i : {0U, 1U}) {
       const Tensor* one = sink.constant(i);
-      if (!one || one->count() != 1 || sink.type(1 - i).rank() < one->rank()) continue;
-      return sink.last_at_least(sink.input(1 - i), one->doubles().front()), Status();
+      if (!one || one->count() != 1) continue;
+      auto x = stretched(sink, 1 - i);  // where the number has more axes
+      if (!x) return pass(x);
+      return sink.last_at_least(*x, one->doubles().front()), Status();
     }
   sink.last(word, {sink.input(0), sink.input(1)}, std::move(options));
   return {};
