@@ -182,6 +182,32 @@ def test_a_graph_that_trains_as_well_names_its_answers(first_version):
     assert "choose them with --outputs, such as 'share'" in said and said.count("'share'") == 1 and "gradients" not in said
 
 
+def test_an_array_of_tensors_is_followed_through_a_loop(tmp_path):
+    import tensorflow as tf
+
+    v1 = tf.compat.v1
+    with tf.Graph().as_default(), v1.Session() as run:
+        v1.disable_control_flow_v2()
+        x = v1.placeholder(tf.float32, [None, 5, 4], "x")
+        steps = tf.TensorArray(tf.float32, 5).unstack(tf.transpose(x, [1, 0, 2]))
+
+        def turn(i, state, kept):
+            state = tf.tanh(steps.read(i) @ tf.constant(numbers(4, 4)) + state)
+            return i + 1, state, kept.write(4 - i, state * tf.cast(kept.size(), tf.float32))
+
+        loop = (tf.constant(0), tf.zeros_like(x[:, 0]), tf.TensorArray(tf.float32, 5, clear_after_read=False))
+        _, state, kept = v1.while_loop(lambda i, *_: i < 5, turn, loop)
+        y = tf.concat([kept.gather([3, 0, 1]), state[tf.newaxis], kept.stack()], 0, "y")
+        given = np.random.default_rng(2).standard_normal((3, 5, 4)).astype("float32")
+        answer = run.run(y, {x: given})
+        (tmp_path / "m.pb").write_bytes(v1.get_default_graph().as_graph_def().SerializeToString())
+        assert any(node.op == "TensorArrayV3" for node in v1.get_default_graph().as_graph_def().node)
+        v1.enable_control_flow_v2()
+    assert_close(run_natively([tmp_path / "m.pb"], {"x": given}, tmp_path), [answer])
+    for target in ("torch", "keras", "onnx"):
+        assert_close(ported(tmp_path / "m.pb", target, [given], tmp_path), [answer], 2e-5)
+
+
 def test_a_checkpoint_beside_a_graph_that_does_not_train_needs_no_outputs(tmp_path):
     import tensorflow as tf
 

@@ -23,10 +23,12 @@ std::optional<double> one_number(const Numbers* numbers) {
   return numbers->all.front().value();
 }
 
+std::optional<Size> index_in(const Number& index, Size count) {
+  if (!index.known() || !(index.value() >= 0) || index.value() >= static_cast<double>(count)) return std::nullopt;
+  return static_cast<Size>(index.value());
+}
 std::optional<Size> index_in(const Numbers* numbers, Size count) {
-  const auto index = one_number(numbers);
-  if (!index || !(*index >= 0) || *index >= static_cast<double>(count)) return std::nullopt;
-  return static_cast<Size>(*index);
+  return numbers && numbers->all.size() == 1 ? index_in(numbers->all.front(), count) : std::nullopt;
 }
 
 GraphNode node_with(const char* op, const GraphNode& like, const char* count_name, Size count) {
@@ -40,29 +42,98 @@ GraphNode node_with(const char* op, const GraphNode& like, const char* count_nam
 
 }  // namespace
 
+Result<Slot> GraphReader::empty_list(Known& length) {
+  const auto count = one_number(numbers(length));
+  if (!count || *count < 0 || *count > static_cast<double>(longest_list))
+    return fail(Fault::Unsupported,
+                "the length of its list is not known beforehand, or is above " + std::to_string(longest_list));
+  return list_slot(std::vector<Slot>(static_cast<std::size_t>(*count)));
+}
+
+// The parts of a tensor along its first axis.
+Result<GraphReader::Slots> GraphReader::items_of(Frame& frame, const GraphNode& node, const Slot& tensor) {
+  const Known& x = *tensor;
+  const Dim count = x.value && graph_[x.value].type.rank() > 0 ? graph_[x.value].type.shape[0]
+                    : x.tensor && x.tensor->rank() > 0         ? Dim(x.tensor->shape()[0])
+                                                               : Dim();
+  if (!count.known() || *count > longest_list)
+    return fail(Fault::Unsupported,
+                "the length of its list is not known beforehand, or is above " + std::to_string(longest_list));
+  return operate(frame, node_with("Unpack", node, "num", *count), {tensor});
+}
+
+// Arrays of tensors in TensorFlow 1: what is in them comes with `flow`, the last input, and goes on with the result.
+Result<std::optional<GraphReader::Slots>> GraphReader::of_arrays(Frame& frame, const GraphNode& node,
+                                                                 const Slots& inputs) {
+  const std::string_view op = node.op;
+  if (inputs.empty()) return fail(Fault::Format, "has no input");
+  if (op == "TensorArrayV3") {
+    const auto made = empty_list(*inputs[0]);
+    if (!made) return std::unexpected(made.error());
+    return Slots{*made, *made};
+  }
+  if (!inputs.back()->list) return std::nullopt;
+  std::vector<Slot> items = *inputs.back()->list;
+  const auto count = static_cast<Size>(items.size());
+  if (auto s = budget::spend(10.0 * static_cast<double>(count), "a list of tensors"); !s) return pass(s);
+  if (op == "TensorArraySizeV3" && inputs.size() == 2) {
+    auto known = std::make_shared<Known>();
+    known->numbers = Numbers{DType::I32, {}, {Number::of(std::int64_t{count})}};
+    known->of_shapes = true;
+    return Slots{known};
+  }
+  const bool writes = op == "TensorArrayWriteV3" || op == "TensorArrayScatterV3";
+  const bool reads = op == "TensorArrayReadV3" || op == "TensorArrayGatherV3";
+  if (!(writes && inputs.size() == 4) && !(reads && inputs.size() == 3)) return std::nullopt;
+  const Numbers* said = numbers(*inputs[1]);
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; said && i < said->all.size(); ++i) {
+    const auto at = index_in(said->all[i], count);
+    if (!at) break;
+    places.push_back(static_cast<std::size_t>(*at));
+  }
+  if (!said || places.size() != said->all.size())
+    return fail(Fault::Unsupported, "its places in the list are not known beforehand, or lie behind it");
+  if (writes) {
+    Slots given{inputs[2]};
+    if (op == "TensorArrayScatterV3") {
+      auto parts = items_of(frame, node, inputs[2]);
+      if (!parts) return pass(parts);
+      given = std::move(*parts);
+    }
+    if (given.size() != places.size()) return fail(Fault::Format, "puts tensors at another number of places");
+    for (std::size_t i = 0; i < places.size(); ++i) items[places[i]] = given[i];
+    return Slots{list_slot(std::move(items))};
+  }
+  Slots taken;
+  for (const std::size_t place : places) {
+    if (!items[place]) return fail(Fault::Unsupported, "reads an item of a list that was not written");
+    if (items[place]->error) return std::unexpected(*items[place]->error);
+    taken.push_back(items[place]);
+  }
+  if (op == "TensorArrayReadV3") return taken;
+  if (taken.empty()) return fail(Fault::Unsupported, "joins a list without items");
+  auto joined = operate(frame, node_with("Pack", node, "axis", 0), taken);
+  if (!joined) return pass(joined);
+  return std::optional(std::move(*joined));
+}
+
 Result<std::optional<GraphReader::Slots>> GraphReader::of_lists(Frame& frame, const GraphNode& node,
                                                                 const Slots& inputs) {
   const std::string_view op = node.op;
+  if (op.starts_with("TensorArray")) return of_arrays(frame, node, inputs);
   if (!op.starts_with("TensorList") && op != "EmptyTensorList") return std::nullopt;
   const auto one = [](Slot slot) { return Slots{std::move(slot)}; };
   if (op == "EmptyTensorList") return one(list_slot({}));
   if (inputs.empty()) return fail(Fault::Format, "has no input");
   if (op == "TensorListReserve") {
-    const auto count = inputs.size() == 2 ? one_number(numbers(*inputs[1])) : std::nullopt;
-    if (!count || *count < 0 || *count > static_cast<double>(longest_list))
-      return fail(Fault::Unsupported,
-                  "the length of its list is not known beforehand, or is above " + std::to_string(longest_list));
-    return one(list_slot(std::vector<Slot>(static_cast<std::size_t>(*count))));
+    if (inputs.size() != 2) return fail(Fault::Format, "needs two inputs");
+    const auto made = empty_list(*inputs[1]);
+    if (!made) return std::unexpected(made.error());
+    return one(*made);
   }
   if (op == "TensorListFromTensor") {
-    const Known& x = *inputs[0];
-    const Dim count = x.value && graph_[x.value].type.rank() > 0 ? graph_[x.value].type.shape[0]
-                      : x.tensor && x.tensor->rank() > 0         ? Dim(x.tensor->shape()[0])
-                                                                 : Dim();
-    if (!count.known() || *count > longest_list)
-      return fail(Fault::Unsupported,
-                  "the length of its list is not known beforehand, or is above " + std::to_string(longest_list));
-    auto items = operate(frame, node_with("Unpack", node, "num", *count), {inputs[0]});
+    auto items = items_of(frame, node, inputs[0]);
     if (!items) return pass(items);
     return one(list_slot(std::move(*items)));
   }

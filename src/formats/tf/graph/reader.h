@@ -147,6 +147,9 @@ class GraphReader {
 
   // ---- lists.cpp
   Result<std::optional<Slots>> of_lists(Frame& frame, const GraphNode& node, const Slots& inputs);
+  Result<Slot> empty_list(Known& length);
+  Result<Slots> items_of(Frame& frame, const GraphNode& node, const Slot& tensor);
+  Result<std::optional<Slots>> of_arrays(Frame& frame, const GraphNode& node, const Slots& inputs);
   std::optional<Slots> of_chance(const GraphNode& node, const Slots& inputs);
 
   // ---- node.cpp: operators
