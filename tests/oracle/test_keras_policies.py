@@ -146,3 +146,125 @@ def test_layers_give_float64_whatever_they_are_handed(name, handed, tmp_path):
         session = onnxruntime.InferenceSession(str(tmp_path / "port.onnx"))
         (got,) = session.run(None, {session.get_inputs()[0].name: x})
         assert got.dtype == wanted.dtype and np.abs(got - wanted).max() <= 2.0**-19
+
+
+def sequence(body):
+    x = keras.Input((9, 6))
+    return keras.Model(x, body(x))
+
+
+def image_of(body):
+    x = keras.Input((9, 7, 3))
+    return keras.Model(x, body(x))
+
+
+def volume(body):
+    x = keras.Input((6, 7, 5, 2))
+    return keras.Model(x, body(x))
+
+
+def words(body):
+    x = keras.Input((9,), dtype="int32")
+    return keras.Model(x, body(x))
+
+
+def attends_to_itself(**settings):
+    return lambda x: layers.MultiHeadAttention(2, 4, **settings)(x, x)
+
+
+HALVES = {
+    "EinsumDense": lambda: sequence(layers.EinsumDense("abc,cd->abd", (None, 5), bias_axes="d")),
+    "attention": lambda: sequence(attends_to_itself()),
+    "attention of two widths": lambda: sequence(attends_to_itself(value_dim=5, output_shape=7)),
+    "causal attention": lambda: sequence(lambda x: layers.MultiHeadAttention(2, 4)(x, x, use_causal_mask=True)),
+    "attention that drops": lambda: sequence(attends_to_itself(dropout=0.1)),
+    "masked attention": lambda: words(lambda i: attends_to_itself()(layers.Embedding(20, 6, mask_zero=True)(i))),
+    "masked attention that drops": lambda: words(lambda i: attends_to_itself(dropout=0.1)(layers.Embedding(20, 6, mask_zero=True)(i))),
+    "GroupQueryAttention": lambda: sequence(lambda x: layers.GroupQueryAttention(5, 4, 2)(x, x)),
+    "Attention": lambda: sequence(lambda x: layers.Attention(use_scale=True)([x, x], use_causal_mask=True)),
+    "Attention by sums": lambda: sequence(lambda x: layers.Attention(score_mode="concat")([x, x])),
+    "AdditiveAttention": lambda: sequence(lambda x: layers.AdditiveAttention()([x, x])),
+    "Softmax with a mask": lambda: sequence(lambda x: layers.Softmax()(x, mask=layers.ReLU()(x))),
+    "masked mean": lambda: words(lambda i: layers.GlobalAveragePooling1D()(layers.Embedding(20, 6, mask_zero=True)(i))),
+    "PReLU": lambda: image_of(layers.PReLU(shared_axes=[1, 2])),
+    "ELU": lambda: image_of(layers.ELU(0.3)),
+    "RMSNormalization": lambda: image_of(layers.RMSNormalization()),
+    "UnitNormalization": lambda: image_of(layers.UnitNormalization()),
+    "Normalization": lambda: image_of(layers.Normalization(mean=[1, 2, 3], variance=[4, 5, 3000])),
+    "Normalization back": lambda: image_of(layers.Normalization(mean=[1, 2, 3], variance=[4, 5, 6], invert=True)),
+    "Resizing": lambda: image_of(layers.Resizing(5, 11)),
+    "TimeDistributed": lambda: sequence(layers.TimeDistributed(layers.Dense(4, activation="relu"))),
+    "Dot": lambda: sequence(lambda x: layers.Dot(2)([x, x])),
+    "Average": lambda: sequence(lambda x: layers.Average()([x, layers.Dense(6)(x)])),
+    "Conv3DTranspose": lambda: volume(layers.Conv3DTranspose(3, 3, strides=2, padding="same")),
+    "three axes": lambda: volume(lambda x: layers.UpSampling3D((2, 1, 3))(layers.ZeroPadding3D(1)(layers.Cropping3D((1, 2, 1))(x)))),
+    "means of three axes": lambda: volume(layers.GlobalAveragePooling3D()),
+}
+
+
+@pytest.mark.parametrize("name", HALVES)
+@pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
+def test_a_layer_without_states_is_followed_in_halves(name, policy, tmp_path):
+    """As far as the halves of one order of sums are from those of another."""
+    keras.utils.set_random_seed(11)
+    keras.config.set_dtype_policy(policy)
+    try:
+        net = HALVES[name]()
+    finally:
+        keras.config.set_dtype_policy("float32")
+    random = np.random.default_rng(12)
+    for weight in net.weights:
+        weight.assign(random.standard_normal(weight.shape) * 0.4)
+    shape = [2, *net.inputs[0].shape[1:]]
+    x = random.integers(0, 5, shape).astype("int32") if name.startswith("masked") else random.standard_normal(shape).astype("float32")
+    wanted = np.asarray(keras.ops.cast(net(x), "float32"))
+    net.save(tmp_path / "net.keras")
+    np.save(tmp_path / "x.npy", x)
+    room = 6 * ULP[types(policy)] * np.abs(wanted).max()
+
+    def run(file):
+        convoy("run", file, "--input", tmp_path / "x.npy", "-o", tmp_path / "y.npy", "--force")
+        return np.load(tmp_path / "y.npy").astype("float32")
+
+    assert np.abs(run(tmp_path / "net.keras") - wanted).max() <= room
+    convoy("port", tmp_path / "net.keras", "-o", tmp_path / "port.py", "--interface", "source")
+    spec = importlib.util.spec_from_file_location("port", tmp_path / "port.py")
+    port = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(port)
+    with torch.no_grad():
+        assert np.abs(port.load()(torch.from_numpy(x)).float().numpy() - wanted).max() <= room
+    convoy("port", tmp_path / "net.keras", "-o", tmp_path / "port.keras")
+    again = np.asarray(keras.ops.cast(keras.models.load_model(tmp_path / "port.keras")(x), "float32"))
+    assert np.abs(again - wanted).max() <= room
+    if policy == "mixed_float16":
+        convoy("port", tmp_path / "net.keras", "-o", tmp_path / "port.onnx", "--interface", "source")
+        session = onnxruntime.InferenceSession(str(tmp_path / "port.onnx"))
+        answer = session.run(None, {session.get_inputs()[0].name: x})[0].astype("float32")
+        assert np.abs(answer - wanted).max() <= room
+
+
+MASKED = {  # what reads steps that do not count, in another type than they come in
+    "mean": lambda x, to: layers.GlobalAveragePooling1D(dtype=to)(x),
+    "attention": lambda x, to: layers.MultiHeadAttention(2, 3, dtype=to)(x, x),
+    "Attention": lambda x, to: layers.GlobalAveragePooling1D()(layers.Attention(dtype=to)([x, x])),
+    "Add": lambda x, to: layers.GlobalAveragePooling1D()(layers.Add(dtype=to)([x, layers.Dense(6)(x)])),
+    "Concatenate": lambda x, to: layers.GlobalAveragePooling1D()(layers.Concatenate(dtype=to)([x, layers.Dense(6)(x)])),
+    "LayerNormalization": lambda x, to: layers.GlobalAveragePooling1D()(layers.LayerNormalization(dtype=to)(x)),
+    "TimeDistributed": lambda x, to: layers.GlobalAveragePooling1D()(layers.TimeDistributed(layers.Dense(3, dtype=to), dtype=to)(x)),
+    "LSTM": lambda x, to: layers.LSTM(4, dtype="float64" if to == "mixed_float16" else to)(x),
+}
+
+
+@pytest.mark.parametrize("name", MASKED)
+@pytest.mark.parametrize("first, then", [("float32", "mixed_float16"), ("mixed_float16", "float32"), ("float32", "float64")])
+def test_a_mask_stays_where_a_layer_turns_its_input_into_its_own_type(name, first, then, tmp_path):
+    keras.utils.set_random_seed(13)
+    ids = keras.Input((9,), dtype="int32")
+    net = keras.Model(ids, MASKED[name](layers.Embedding(20, 6, mask_zero=True, dtype=first)(ids), then))
+    x = np.random.default_rng(14).integers(0, 4, (3, 9)).astype("int32")
+    x[:, 2] = 5  # a step that counts in each
+    wanted = np.asarray(keras.ops.cast(net(x), "float32"))
+    net.save(tmp_path / "net.keras")
+    np.save(tmp_path / "x.npy", x)
+    convoy("run", tmp_path / "net.keras", "--input", tmp_path / "x.npy", "-o", tmp_path / "y.npy")
+    assert np.abs(np.load(tmp_path / "y.npy") - wanted).max() <= 4 * ULP["float16"] * np.abs(wanted).max()

@@ -122,10 +122,10 @@ void Call::follow_policy() {
   if (policy_.is_half()) {
     halves_ = version.major < 3 ? InHalves::Unknown : in_halves(layer.class_name);
     if (halves_ == InHalves::Unknown)
-      return refuse(Fault::Unsupported,
-                    "computes in " + std::string(convoy::name_of(policy_.compute)) +
-                        ", which this version follows in Keras 3's convolutions, dense layers, pools, "
-                        "norms and what moves numbers");
+      return refuse(
+          Fault::Unsupported,
+          "computes in " + std::string(convoy::name_of(policy_.compute)) +
+              ", which this version follows in Keras 3's layers without states, such as convolutions and attention");
   }
   const bool in_between = version.major >= 3 && in_halves(layer.class_name) == InHalves::InSingle;
   for (ValueId& input : inputs) {
@@ -138,8 +138,13 @@ void Call::follow_policy() {
     between_casts_ = inputs.size() == 1 && inputs[0] ? meeting(type(inputs[0]).dtype, DType::F32) : DType::F32;
 }
 
+// The same steps count in another type.
 ValueId Call::cast(ValueId value, DType to) {
-  return failed() || type(value).dtype == to ? value : add(Cast{to}, {value}, "cast");
+  if (failed() || type(value).dtype == to) return value;
+  const ValueId made = add(Cast{to}, {value}, "cast");
+  const auto known = builder_.masks.find(value.index);
+  if (made && known != builder_.masks.end()) builder_.masks.emplace(made.index, Mask(known->second));
+  return made;
 }
 
 // The result under the layer's own name, and what it was rounded from under another.
@@ -154,7 +159,7 @@ Values Call::in_policy(Values made) {
     }
     const std::string name = builder_.graph[value].name;
     builder_.graph.rename(value, name + "/" + std::string(convoy::name_of(type(value).dtype)));
-    value = add(Cast{policy_.compute}, {value}, "cast");
+    value = cast(value, policy_.compute);
     if (value) builder_.graph.rename(value, name);
   }
   return made;

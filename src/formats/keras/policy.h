@@ -32,4 +32,7 @@ enum class InHalves : std::uint8_t {
 };
 InHalves in_halves(std::string_view class_name);
 
+// What Keras 3 puts in place of scores that do not count. Source: keras/src/layers/activations/softmax.py.
+double far_below(DType computes);
+
 }  // namespace convoy::keras

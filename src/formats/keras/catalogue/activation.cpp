@@ -72,10 +72,12 @@ Values masked_softmax(Use& use, ValueId x, ValueId mask, const Sizes& axes) {
     const ValueId below = call.add(Affine{1e9, -1e9}, {kept}, "far_below");  // (1 - mask) * -1e9
     return use.add(Softmax{axes, false}, {call.add(Binary{BinaryFunction::Add}, {x, below}, "masked")});
   }
-  if (is_floating(call.type(mask).dtype))
-    mask = call.add(Binary{BinaryFunction::Greater}, {mask, call.scalar("half", 0.5F)}, "counts");
-  else if (call.type(mask).dtype != DType::Bool) mask = call.add(Cast{DType::Bool}, {mask}, "counts");
-  const ValueId masked = call.add(Where{}, {mask, x, call.scalar("below", -1e9F)}, "masked");
+  const DType dtype = call.type(mask).dtype;
+  if (is_floating(dtype) && dtype != call.computes()) mask = call.add(Cast{call.computes()}, {mask}, "mask");
+  if (is_floating(dtype)) mask = call.add(Binary{BinaryFunction::Greater}, {mask, call.scalar("half", 0.5F)}, "counts");
+  else if (dtype != DType::Bool) mask = call.add(Cast{DType::Bool}, {mask}, "counts");
+  const ValueId masked =
+      call.add(Where{}, {mask, x, call.scalar("below", static_cast<float>(far_below(call.computes())))}, "masked");
   const ValueId weights = call.add(Softmax{axes, false}, {masked}, "weights");
   return use.add(Where{}, {mask, weights, call.scalar("zero", 0)});
 }

@@ -15,8 +15,8 @@
 namespace convoy::keras {
 namespace {
 
-// What is put in place of scores, or added to them, where nobody may look.
-constexpr float far_below = -1e9F, lowest = -0.7F * 3.38953e38F;
+// What is put in place of scores in float32 where nobody may look.
+constexpr float lowest = -0.7F * 3.38953e38F;
 
 // The arguments of a call of MultiHeadAttention or GroupQueryAttention.
 struct Asked {
@@ -179,10 +179,12 @@ ValueId masked_softmax(Call& call, ValueId scores, ValueId mask, const Sizes& ax
   if (call.version.major < 3) {
     const DType dtype = call.type(scores).dtype;
     const ValueId kept = call.type(mask).dtype == dtype ? mask : call.add(Cast{dtype}, {mask}, "kept");
-    const ValueId added = call.add(Affine{-far_below, far_below}, {kept}, "far_below");  // (1 - mask) * -1e9
+    const ValueId added = call.add(Affine{1e9, -1e9}, {kept}, "far_below");  // (1 - mask) * -1e9
     return softmax(call.add(Binary{BinaryFunction::Add}, {scores, added}, "masked"));
   }
-  const ValueId below = call.scalar("below", fused ? lowest : far_below);
+  const DType computes = call.type(scores).dtype;
+  const float number = fused ? lowest : static_cast<float>(far_below(computes));
+  const ValueId below = call.literal("below", Tensor::of(Sizes{}, std::vector<float>{number}).converted(computes));
   const ValueId weights = softmax(call.add(Where{}, {mask, scores, below}, "masked"));
   return fused ? weights : call.add(Where{}, {mask, weights, call.scalar("zero", 0)}, "seen");
 }
@@ -259,15 +261,20 @@ Values attended(Use& use, const Asked& all, const Heads& heads, Sizes axes, Shap
   }
   const Letters words = attention_letters(rank, axes);
   const double scale = 1 / std::sqrt(static_cast<double>(heads.key_dim));
-  if (!fused) q = call.add(Affine{scale, 0}, {q}, "scaled");
+  const bool in_halves = is_half(call.computes());
+  if (!fused && in_halves)  // the scale is rounded as well
+    q = call.add(Binary{BinaryFunction::Multiply}, {q, call.scalar("scale", static_cast<float>(scale))}, "scaled");
+  else if (!fused) q = call.add(Affine{scale, 0}, {q}, "scaled");
   ValueId scores = call.add(Einsum{words.key + "," + words.query + "->" + words.scores}, {k, q}, "scores");
+  if (fused && in_halves) scores = call.add(Cast{DType::F32}, {scores}, "scores/float32");
   if (fused) scores = call.add(Affine{scale, 0}, {scores}, "scaled");
   if (call.failed()) return {};
   const Size score_rank = call.rank(scores);
   if (mask) mask = over_heads(call, mask, score_rank, count);
   Sizes last(axes.size());
   std::iota(last.begin(), last.end(), score_rank - count);
-  const ValueId weights = masked_softmax(call, scores, mask, last, fused);
+  ValueId weights = masked_softmax(call, scores, mask, last, fused);
+  if (fused && in_halves) weights = call.add(Cast{call.computes()}, {weights}, "weights/rounded");
   ValueId y = call.add(Einsum{words.scores + "," + words.key + "->" + words.query}, {weights, v}, "attended");
   if (gate)
     y = call.add(Binary{BinaryFunction::Multiply}, {y, call.add(Unary{Function::Sigmoid}, {gate}, "gate/sigmoid")},
@@ -375,7 +382,8 @@ Values dense_attention(Use& use, Scores scores_of) {
   ValueId seen = allowed_by_order(call, all);
   if (masks.value) seen = both(call, call.add(Unsqueeze{{1}}, {masks.value}, "value_mask/of_pairs"), seen, "seen");
   if (seen) {
-    const ValueId lower = call.add(Affine{1, far_below}, {scores}, "far_below");
+    const double below = call.computes() == DType::F16 ? -65504 : -1e9;
+    const ValueId lower = call.add(Affine{1, below}, {scores}, "far_below");
     scores = call.add(Where{}, {seen, scores, lower}, "masked");
   }
   const ValueId weights = call.add(Softmax{{2}, false}, {scores}, "weights");

@@ -204,10 +204,11 @@ Values normalization(Use& use) {
                                      std::to_string(variance.size()) + " numbers, expected " + std::to_string(count));
       return {};
     }
-    for (double& one : variance) one = std::max(std::sqrt(one), 1e-7);
     const auto held = [&](std::vector<double> all) {
-      return Tensor::of(broadcast, std::move(all)).converted(call.computes() == DType::F64 ? DType::F64 : DType::F32);
+      return Tensor::of(broadcast, std::move(all)).converted(call.computes());
     };
+    if (is_half(call.computes())) variance = held(std::move(variance)).doubles();  // rounded before the root is taken
+    for (double& one : variance) one = std::max(std::sqrt(one), 1e-7);
     center = call.make_constant("mean", held(std::move(mean)));
     deviation = call.make_constant("deviation", held(std::move(variance)));
   }

@@ -49,10 +49,11 @@ Values adaptive(Use& use) {
 // Of the steps that count alone; the others are left out even where they are no numbers.
 Values masked_average(Call& call, ValueId x, Size time, bool keeps, ValueId mask) {
   const ValueId counts = call.add(Unsqueeze{{time == 1 ? 2 : 1}}, {mask}, "counts");
-  const ValueId zero = call.literal("zero", Tensor::of(Sizes{}, std::vector<float>{0}));
+  const DType dtype = is_floating(call.type(x).dtype) ? call.type(x).dtype : DType::F32;
+  const ValueId zero = call.literal("zero", Tensor::of(Sizes{}, std::vector<float>{0}).converted(dtype));
   const ValueId kept = call.add(Where{}, {counts, x, zero}, "kept");
   const ValueId sum = call.add(Reduce{Reduction::Sum, {time}, keeps}, {kept}, "sum");
-  const ValueId steps = call.add(Cast{DType::F32}, {counts}, "steps");
+  const ValueId steps = call.add(Cast{dtype}, {counts}, "steps");
   return {call.add(Binary{BinaryFunction::Divide},
                    {sum, call.add(Reduce{Reduction::Sum, {time}, keeps}, {steps}, "count")})};
 }
