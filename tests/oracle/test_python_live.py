@@ -750,6 +750,20 @@ def test_a_live_module_s_source_has_the_settings_that_the_module_has(convoy, mon
     assert np.allclose(model(inputs[0]), wanted, atol=1e-5)
 
 
+def test_a_live_module_s_source_is_held_against_the_module_in_float64(convoy, monkeypatch):
+    """Numbers that are off by 3 of 100,000, which float32's rounding of long sums would cover."""
+    from convoy import _live_source
+
+    def refuses(*_, **__):
+        raise RuntimeError("not today")
+
+    tensors = _live_source._tensors
+    monkeypatch.setattr(torch.export, "export", refuses)
+    monkeypatch.setattr(_live_source, "_tensors", lambda module: [(name, one * 1.00003) for name, one in tensors(module)])
+    with pytest.raises(convoy.Unsupported, match="not today.*other numbers for the example than the module itself"):
+        convoy.load(nn.Sequential(nn.Linear(6, 4), nn.Tanh()).eval(), X)
+
+
 def test_a_module_that_neither_way_reads_says_both_reasons(convoy, monkeypatch):
     line = inspect.getsourcelines(Routed)[1] + 2
     with pytest.raises(convoy.Unsupported, match=rf"^Routed(\.pt2)?: torch.export does not take the module \(.*\); as source it is not read either "
