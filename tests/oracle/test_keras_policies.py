@@ -73,7 +73,7 @@ def test_a_policy_is_followed_and_carried(policy, tmp_path):
     near(again(x))
     assert types(policy) in {layer.compute_dtype for layer in again.layers}
     refused = convoy("port", tmp_path / "net.keras", "-o", tmp_path / "port.tflite", code=6).stderr
-    assert f"{types(policy)} has no form in TFLite" in refused
+    assert f"{types(policy)} has no form in TFLite" in refused and "; --float32 carries the model in float32" in refused
     said = convoy("port", tmp_path / "net.keras", "-o", tmp_path / "port.tflite", "--float32").stdout
     assert f"{types(policy)} becomes float32" in said
 
@@ -268,3 +268,40 @@ def test_a_mask_stays_where_a_layer_turns_its_input_into_its_own_type(name, firs
     np.save(tmp_path / "x.npy", x)
     convoy("run", tmp_path / "net.keras", "--input", tmp_path / "x.npy", "-o", tmp_path / "y.npy")
     assert np.abs(np.load(tmp_path / "y.npy") - wanted).max() <= 4 * ULP["float16"] * np.abs(wanted).max()
+
+
+def model_of(dtype, shape, body):
+    x = keras.Input(shape, dtype=dtype)
+    return keras.Model(x, body(x))
+
+
+INSIDE = {  # what a model inside the model makes of what it is called with
+    "halves": lambda: model_of("float16", (9, 6), layers.Dense(4, dtype="float32")),
+    "halves in a row": lambda: keras.Sequential([keras.Input((9, 6), dtype="float16"), layers.Dense(4)]),
+    "indices": lambda: model_of("int32", (9, 6), layers.Embedding(12, 3)),
+    "truths": lambda: model_of("bool", (9, 6), lambda x: layers.Rescaling(2.0)(keras.ops.cast(x, "float32"))),
+    "every step": lambda: layers.TimeDistributed(model_of("float16", (6,), layers.Dense(4, dtype="float32"))),
+}
+
+
+@pytest.mark.parametrize("name", INSIDE)
+def test_a_model_inside_turns_its_inputs_into_the_types_that_they_declare(name, tmp_path):
+    keras.utils.set_random_seed(15)
+    x = keras.Input((9, 6))
+    inside = INSIDE[name]()
+    net = keras.Model(x, [inside(x), inside(layers.ReLU()(x))])
+    given = np.abs(np.random.default_rng(16).standard_normal((2, 9, 6)) * 3).astype("float32")
+    given[:, 2] = 0
+    wanted = [np.asarray(one) for one in net(given)]
+    net.save(tmp_path / "net.keras")
+    np.save(tmp_path / "x.npy", given)
+    for file in ("net.keras", "port.onnx"):
+        if file == "port.onnx":
+            convoy("port", tmp_path / "net.keras", "-o", tmp_path / file, "--interface", "source")
+        convoy("run", tmp_path / file, "--input", tmp_path / "x.npy", "-o", tmp_path / "y.npz", "--force")
+        with np.load(tmp_path / "y.npz") as answers:
+            for got, want in zip((answers[key] for key in answers.files), wanted):
+                assert np.abs(got - want).max() <= 2.0**-19 * np.abs(want).max()
+    convoy("port", tmp_path / "net.keras", "-o", tmp_path / "port.keras")
+    for got, want in zip(keras.models.load_model(tmp_path / "port.keras")(given), wanted):
+        assert np.abs(np.asarray(got) - want).max() <= 2.0**-19 * np.abs(want).max()

@@ -457,12 +457,43 @@ Result<DType> input_dtype(const std::string& word) {
   return fail(Fault::Unsupported, "the input is " + word + ", which this version does not carry");
 }
 
-Result<Values> run_model(Builder& builder, const Model& model, const Values& inputs, const std::vector<Scope>& scopes,
+namespace {
+
+// A model inside the model turns what it is called with into the types that its own inputs declare.
+// Source: keras/src/models/functional.py, _convert_inputs_to_tensors; tf_keras: _conform_to_reference_input.
+Result<Values> as_its_inputs(Builder& builder, const Model& model, Values values, const std::vector<Scope>& scopes,
+                             const std::string& prefix) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::size_t at = model.sequential ? 0 : model.inputs[i].layer;
+    if (at >= model.layers.size()) return values;
+    const Layer& input = model.layers[at];
+    const Json* said = input.class_name == "InputLayer" ? find(input.config, {"dtype"}) : nullptr;
+    if (!said || is_outside_graph(values[i])) continue;
+    auto dtype = dtype_of(said);
+    if (!dtype) return within(place_of(input), Result<Values>(pass(dtype)));
+    if (*dtype == builder.graph[values[i]].type.dtype) continue;
+    auto made = builder.graph.add(Cast{*dtype}, {values[i]}, prefix + input.name, input.class_name);
+    if (!made) return pass(made);
+    Node& node = builder.graph.nodes.back();
+    node.layer = input.name, node.kind = input.class_name, node.scopes = scopes;
+    const auto mask = builder.masks.find(values[i].index);
+    if (mask != builder.masks.end()) builder.masks.emplace(made->front().index, Mask(mask->second));
+    values[i] = made->front();
+  }
+  return values;
+}
+
+}  // namespace
+
+Result<Values> run_model(Builder& builder, const Model& model, Values inputs, const std::vector<Scope>& scopes,
                          const std::string& prefix, const Location& location) {
-  if (model.sequential) return run_sequential(builder, model, inputs, scopes, prefix, location, model.layers.size());
-  if (model.inputs.size() != inputs.size())
+  if (!model.sequential && model.inputs.size() != inputs.size())
     return fail(Fault::Format, "is called with " + std::to_string(inputs.size()) + " inputs, it has " +
                                    std::to_string(model.inputs.size()));
+  auto taken = as_its_inputs(builder, model, std::move(inputs), scopes, prefix);
+  if (!taken) return pass(taken);
+  inputs = *std::move(taken);
+  if (model.sequential) return run_sequential(builder, model, inputs, scopes, prefix, location, model.layers.size());
   const bool outside = builder.resized;
   builder.resized = outside || !as_declared(builder.graph, model, inputs);
   auto outputs = run_functional(builder, model, inputs, model.outputs, scopes, prefix, location);

@@ -170,7 +170,7 @@ std::string refusal_of(const Layer& layer);
 Result<Values> run_layer(Builder& builder, const Layer& layer, const LayerCall* call, Values inputs,
                          const std::vector<Scope>& scopes, const std::string& prefix, const Location& location,
                          std::shared_ptr<Variables> shared = nullptr, int scope_call = 0);
-Result<Values> run_model(Builder& builder, const Model& model, const Values& inputs, const std::vector<Scope>& scopes,
+Result<Values> run_model(Builder& builder, const Model& model, Values inputs, const std::vector<Scope>& scopes,
                          const std::string& prefix, const Location& location);
 
 // The element type that an input says: "float32", "uint8". Fails: one that is not carried.

@@ -155,11 +155,31 @@ TEST(Keras, NormsOfAPolicyOf16BitsComputeInFloat32) {
 
 TEST(Keras, WhatIsNotFollowedIn16BitsIsRefusedByName) {
   EXPECT_EQ(
-      failure(chain(R"({"class_name": "ELU", "config": {"name": "elu", "dtype": "mixed_float16"}})")),
-      "layer 'elu' (ELU): computes in float16, which this version follows in Keras 3's convolutions, dense layers, "
-      "pools, norms and what moves numbers");
+      failure(chain(R"({"class_name": "GRU", "config": {"name": "gru", "units": 4, "dtype": "mixed_float16"}})")),
+      "layer 'gru' (GRU): computes in float16, which this version follows in Keras 3's layers without states, such as "
+      "convolutions and attention");
   EXPECT_EQ(failure(chain(R"({"class_name": "Dense", "config": {"name": "fc", "units": 4, "dtype": "float8_e4m3"}})")),
             "layer 'fc' (Dense): computes in float8_e4m3, which this version does not carry");
+}
+
+TEST(Keras, AMaskStaysWhereALayerTurnsItsInputIntoItsOwnType) {
+  const Graph graph = structure(chain(
+      R"({"class_name": "Reshape", "config": {"name": "steps", "target_shape": [72, 3]}},
+         {"class_name": "Masking", "config": {"name": "masking", "mask_value": 0.0}},
+         {"class_name": "GlobalAveragePooling1D", "config": {"name": "mean", "dtype": "mixed_float16"}})"));
+  for (const Node& node : graph.nodes) {
+    const auto* reduce = std::get_if<Reduce>(&node.op);
+    EXPECT_FALSE(reduce && reduce->reduction == Reduction::Mean);
+  }
+  EXPECT_EQ(graph[graph.outputs.front()].type.dtype, DType::F16);
+}
+
+TEST(Keras, AModelInsideTurnsItsInputIntoTheTypeThatItDeclares) {
+  const Graph graph = structure(chain(R"({"class_name": "Sequential", "config": {"name": "inside", "layers": [
+    {"class_name": "InputLayer", "config": {"name": "i", "batch_shape": [null, 8, 9, 3], "dtype": "float16"}},
+    {"class_name": "ReLU", "config": {"name": "relu", "dtype": "float32"}}]}})"));
+  EXPECT_EQ(only<Cast>(graph).to, DType::F16);
+  EXPECT_EQ(graph[graph.outputs.front()].type.dtype, DType::F32);
 }
 
 TEST(Keras, HardSigmoidFollowsTheVersionOfTheFile) {

@@ -121,7 +121,8 @@ Status write_where(const Where&, Sink& sink) {
 }
 
 Status write_affine(const Affine& op, Sink& sink) {
-  if (sink.type().dtype != DType::F32) return sink.refused("an affine function of whole numbers");
+  if (sink.type().dtype != DType::F32)
+    return sink.refused("an affine function of " + std::string(name_of(sink.type().dtype)));
   const Place x = sink.input();
   if (op.offset == 0) return sink.last("MUL", {x, sink.number(op.scale)}), Status();
   sink.last("ADD", {op.scale == 1 ? x : sink.like("MUL", {x, sink.number(op.scale)}), sink.number(op.offset)});
@@ -144,7 +145,7 @@ static_assert(decides<Elementwise>(elementwise_writers));
 // ---- products ---------------------------------------------------------------------------------------------------------
 
 Status write_linear(const Linear& op, Sink& sink) {
-  if (sink.type().dtype != DType::F32) return sink.refused("a product of whole numbers");
+  if (sink.type().dtype != DType::F32) return sink.refused("a product of " + std::string(name_of(sink.type().dtype)));
   const Tensor* kernel = sink.constant(1);
   if (!kernel) return sink.refused("a kernel that the model computes");
   if (op.order != LinearOrder::InOut) return sink.broken("a matrix in another order");
@@ -162,7 +163,7 @@ Status write_linear(const Linear& op, Sink& sink) {
 
 Status write_matmul(const MatMul&, Sink& sink) {
   if (sink.type(0).dtype != DType::F32 || sink.type(1).dtype != DType::F32)
-    return sink.refused("a product of whole numbers");
+    return sink.refused("a product of " + std::string(name_of(sink.type().dtype)));
   if (sink.rank(0) < 2 || sink.rank(1) < 2) return sink.refused("a product with a vector");
   sink.last("BATCH_MATMUL", {sink.input(0), sink.input(1)});
   return {};
@@ -305,7 +306,7 @@ Status write_reduce(const Reduce& op, Sink& sink) {
   }
   const DType type = sink.type().dtype;
   const bool is_whole = type == DType::I64 && op.reduction != Reduction::Mean;
-  if (type != DType::F32 && !is_whole) return sink.refused("a fold of numbers of this type");
+  if (type != DType::F32 && !is_whole) return sink.refused("a fold of " + std::string(name_of(type)));
   if (op.axes.empty()) return sink.pass_on(), Status();
   Options options;
   if (op.keeps_axes) options.push_back({"keep_dims", Size{1}});
@@ -333,7 +334,8 @@ Status write_accumulate(const Accumulate& op, Sink& sink) {
 
 // Places are whole numbers of 32 bits there.
 Status write_top_k(const TopK& op, Sink& sink) {
-  if (sink.type().dtype != DType::F32) return sink.refused("the largest few of whole numbers");
+  if (sink.type().dtype != DType::F32)
+    return sink.refused("the largest few of " + std::string(name_of(sink.type().dtype)));
   if (op.axis != sink.rank() - 1 || !op.largest) return sink.broken("the largest few along another axis");
   const std::vector<Place> inputs{sink.input(), sink.whole(op.count)};
   const TensorType places{DType::I32, sink.result_type(0).shape};

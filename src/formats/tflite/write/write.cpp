@@ -40,6 +40,17 @@ Status write_node(const Node& node, Sink& sink) {
   return row.write(node.op, sink);
 }
 
+// What is refused of 16 or 64 bits may have a form in float32.
+Status advised(Status written, const Node& node, const Graph& graph) {
+  const auto is_real = [&](ValueId v) {
+    return v && is_floating(graph[v].type.dtype) && graph[v].type.dtype != DType::F32;
+  };
+  if (written || written.error().fault != Fault::Unsupported) return written;
+  if (std::ranges::none_of(node.inputs, is_real) && std::ranges::none_of(node.outputs, is_real)) return written;
+  written.error().what += "; --float32 carries the model in float32, and says what that changes";
+  return written;
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string_view, std::string_view>> operators() {
@@ -69,7 +80,7 @@ Status write_model(const Graph& graph, const std::function<Status(std::span<cons
     auto written = write_node(graph[id], sink);
     for (std::size_t k = before; written && k < document.operators.size(); ++k)
       written = check_types(document, document.operators[k]);
-    if (!written) return within(place_of(graph[id]), written);
+    if (!written) return within(place_of(graph[id]), advised(std::move(written), graph[id], graph));
   }
   // A signature gives its outputs in a dictionary: of one name, the last would be the only one.
   const auto names = names_apart(graph.output_names);
