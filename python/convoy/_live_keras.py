@@ -32,6 +32,8 @@ def save(model: Any, path: Path, inputs: tuple) -> None:
     for layer in model._flatten_layers():
         for key in ("activation", "recurrent_activation"):
             _check_activation(layer, key)
+        if "call" in vars(layer) and any(one.__module__.startswith("keras.") for one in type(layer).__mro__):
+            raise Unsupported(f"layer {layer.name!r} was given another call, which no file says", _place_of(model))
     with opened(model, inputs) as written:
         try:
             written.model.save(path)

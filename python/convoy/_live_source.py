@@ -17,7 +17,7 @@ import types
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
-from . import _convoy, _weights
+from . import _convoy, _text_of, _weights
 from ._arguments import _array, _reading
 from .errors import Error, Unsupported
 
@@ -52,6 +52,7 @@ class _Text:
         self.begun: set[int] = set()
         self.roots: set[str] = set()
         self.count = 0
+        self.registered: set[int] = set()  # modules and tensors whose numbers are written beside the program
 
     def add(self, text: str) -> None:
         self.lines += text.rstrip("\n").split("\n")
@@ -90,7 +91,7 @@ class _Text:
     def define(self, name: str, thing: Any) -> None:
         """What a name stands for in a class's own file."""
         if name in self.names:
-            if self.names[name] is not thing and _words_or_value(self.names[name]) != _words_or_value(thing):
+            if self.names[name] is not thing and not _is_alike(self.names[name], thing):
                 raise Unsupported(f"'{name}' is one thing in one of its files and another in the next")
             return
         self.names[name] = thing
@@ -124,6 +125,7 @@ class _Text:
             tree = ast.parse(text).body[0]
         except (OSError, TypeError, SyntaxError, IndexError):
             raise Unsupported(f"the source of {_words(thing)} is not at hand") from None
+        _text_of.check(thing, tree, first)
         look_up = _looked_up(thing)
         at_once, later = _named(tree)
         for one in at_once:
@@ -220,6 +222,11 @@ class _Text:
         import torch
 
         kind = "" if value.dtype == torch.float32 else f", dtype={value.dtype}"
+        if id(value) not in self.registered:
+            if value.numel() > 1000 or isinstance(value, torch.nn.Parameter) or value.dtype in (torch.float16, torch.bfloat16):
+                raise Unsupported(f"a tensor of shape {tuple(value.shape)} is kept where PyTorch does not look for it, so that its numbers "
+                                  "would be lost: register it as a parameter or buffer")
+            return self.instance(value, f"torch.tensor({self.expression(value.tolist(), depth=value.ndim + 2)}{kind})")
         made = f"torch.zeros({self.expression(tuple(value.shape))}{kind})"
         return self.instance(value, f"torch.nn.Parameter({made})" if isinstance(value, torch.nn.Parameter) else made)
 
@@ -234,8 +241,12 @@ class _Text:
         for hooks in ("_forward_hooks", "_forward_pre_hooks"):
             for hook in getattr(thing, hooks).values():
                 raise Unsupported(f"{_words(kind)} has a hook, {getattr(hook, '__qualname__', type(hook).__qualname__)}, which its source does not say")
-        if "forward" in vars(thing):
-            raise Unsupported(f"{_words(kind)} was given another forward, which its source does not say")
+        for name in vars(thing):
+            if callable(getattr(kind, name, None)) and name not in thing._modules:
+                raise Unsupported(f"{_words(kind)} was given another {name}, which its source does not say")
+        if id(thing) not in self.registered and (any(True for _ in thing.parameters()) or any(True for _ in thing.buffers())):
+            raise Unsupported(f"a {_words(kind)} is kept where PyTorch does not look for layers, so that its weights would be lost: "
+                              "add_module() or a ModuleList registers it")
         if _is_known(kind):
             return self.tied(thing, self.instance(thing, f"torch.nn.{kind.__name__}({self.settings(thing, kind)})"))
         with self.once(thing):
@@ -285,6 +296,13 @@ class _Text:
                 value = True
             if type(value) is not type(default) or value != default:
                 said.append(f"{name}={self._required(value, thing, name)}")
+        plain: Any = type(thing) if _is_known(type(thing)) else _layer_of(type(thing))
+        for base in plain.__mro__[1:]:  # settings that this class has fixed
+            if not said and base is not torch.nn.Module and issubclass(base, torch.nn.Module):
+                fixed = {name for name, _ in _asked_by(base)} - {name for name, _ in _asked_by(plain)}
+                for name in fixed & vars(thing).keys():
+                    if getattr(thing, name) != getattr(plain(), name, None):
+                        raise Unsupported(f"{name!r} of {_words(plain)} is {getattr(thing, name)!r}, which no call of it gives")
         types_of = {one.dtype for one in thing.parameters(recurse=False)} - {torch.float32}
         return ", ".join(said + [f"dtype={one}" for one in types_of])
 
@@ -335,8 +353,11 @@ class _Text:
         return re.sub(re.escape(file) + r":(\d+):(\d+)", original, words)
 
 
-def _words_or_value(thing: Any) -> Any:
-    return _words(thing) if hasattr(thing, "__qualname__") and hasattr(thing, "__module__") else thing
+def _is_alike(one: Any, other: Any) -> bool:
+    """Of classes and functions that are copied, two of one name may have been made by different texts or closures."""
+    if hasattr(one, "__qualname__") and hasattr(other, "__qualname__"):
+        return _is_known(one) and _is_known(other) and _words(one) == _words(other)
+    return type(one) is type(other) and bool(one == other)
 
 
 def _layer_of(kind: Any) -> Any:
@@ -440,6 +461,7 @@ def _program(module: Any, examples: tuple) -> _Text:
     import torch
 
     text = _Text()
+    text.registered = {*map(id, module.modules()), *(id(one) for _, one in _tensors(module))}
     names = _arguments(module, examples)
     given = [name if isinstance(one, torch.Tensor) else text._required(one, module, name) for name, one in zip(names, examples)]
     taken = [name for name, one in zip(names, examples) if isinstance(one, torch.Tensor)]
@@ -500,15 +522,41 @@ def _check_answers(module: Any, examples: tuple, path: str, said: dict) -> None:
     native = _convoy.load(path.encode(), _reading(**said), asked)
     settings = _convoy.RunSettings()
     settings.doubles = True
-    answers = native.run([_array(one) for one in examples if isinstance(one, torch.Tensor)], settings, asked)
-    own, room = _own_answers(module, examples)
+    for given, words in _tried(examples):
+        try:
+            own, room = _own_answers(module, given)
+        except Exception:
+            if given is examples:
+                raise
+            continue  # numbers that the module does not take
+        _compare(native.run([_array(one) for one in given if isinstance(one, torch.Tensor)], settings, asked), own, room, words)
+
+
+def _tried(examples: tuple) -> Iterator[tuple[tuple, str]]:
+    """The example, and numbers that it may not reach: large and small ones of both signs; of whole numbers the example's own, turned."""
+    import torch
+
+    yield examples, "the example"
+    generator = torch.Generator().manual_seed(1)
+    for scale in (1.0, 64.0, 4096.0):
+        made = []
+        for one in examples:
+            if isinstance(one, torch.Tensor) and one.is_floating_point():
+                one = (torch.randn(one.shape, generator=generator) * scale).to(one.dtype)
+            elif isinstance(one, torch.Tensor) and one.numel() > 1:
+                one = one.flatten().roll(int(scale) % one.numel()).reshape(one.shape)
+            made.append(one)
+        yield tuple(made), f"numbers around {scale:.0f}"
+
+
+def _compare(answers: list[Any], own: list[Any], room: float, words: str) -> None:
     if len(own) != len(answers):
         raise Unsupported(f"as source it gives {len(answers)} tensors, and the module itself {len(own)}")
     for i, (ours, theirs) in enumerate(zip(answers, own)):
         wanted = theirs.detach().cpu().double().numpy()
         tolerance = room * float(np.max(np.abs(wanted), initial=0, where=np.isfinite(wanted)))
         if ours.shape != wanted.shape or not np.allclose(ours, wanted, rtol=0, atol=tolerance, equal_nan=True):
-            raise Unsupported(f"as source it gives other numbers for the example than the module itself (output {i})")
+            raise Unsupported(f"as source it gives other numbers for {words} than the module itself (output {i})")
 
 
 def _own_answers(module: Any, examples: tuple) -> tuple[list[Any], float]:

@@ -135,7 +135,7 @@ class Model:
         inputs
             One array for each input, or one dict of arrays by name; numpy, torch, tensorflow or jax.
         float64
-            Compute in float64; None: where the model itself has float64 anywhere.
+            Compute all in float64; None: each operator in its own type.
         threads
             0: as many as the machine has.
         plain
@@ -159,7 +159,7 @@ class Model:
         for value, array in zip(self.inputs, arrays):
             _check_holds(value.name, value.dtype, array)
         settings = _convoy.RunSettings()
-        settings.doubles = "float64" in self._native.dtypes if float64 is None else _truth(float64, "float64")
+        settings.doubles = float64 is not None and _truth(float64, "float64")
         settings.threads = _threads(threads)
         settings.plain, settings.direct = _truth(plain, "plain"), _truth(direct, "direct")
         with asked(budget, progress) as wish:

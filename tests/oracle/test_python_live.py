@@ -226,7 +226,7 @@ def test_a_call_of_the_object_s_own(convoy):
     layer = model.layers[0]
     call = layer.call
     layer.call = lambda x: call(x) * 2
-    with pytest.raises(convoy.Unsupported, match="other numbers than the file"):
+    with pytest.raises(convoy.Unsupported, match="was given another call"):
         convoy.load(model)
 
 
@@ -762,6 +762,100 @@ def test_a_live_module_s_source_is_held_against_the_module_in_float64(convoy, mo
     monkeypatch.setattr(_live_source, "_tensors", lambda module: [(name, one * 1.00003) for name, one in tensors(module)])
     with pytest.raises(convoy.Unsupported, match="not today.*other numbers for the example than the module itself"):
         convoy.load(nn.Sequential(nn.Linear(6, 4), nn.Tanh()).eval(), X)
+
+
+class Bounded(nn.Module):
+    most = 90.0
+
+    def bound(self, x, most=90.0):
+        return x.clamp(max=min(most, self.most))
+
+    def forward(self, x):
+        return self.bound(x)
+
+
+class Unregistered(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lines = [nn.Linear(6, 6)]
+
+    def forward(self, x):
+        return self.lines[0](x)
+
+
+def bounded_by(most):
+    class Closed(nn.Module):
+        def forward(self, x):
+            return x.clamp(max=most)
+
+    return Closed()
+
+
+def six(most):
+    module = nn.ReLU6()
+    module.max_val = most
+    return module
+
+
+def with_its_own(name, value):
+    module = Bounded()
+    setattr(module, name, value)
+    return module
+
+
+@pytest.mark.parametrize("change, words", [
+    (lambda patch: patch.setattr(Bounded, "most", 20.0), "'most' of Bounded is 20.0, and its text says 90.0"),
+    (lambda patch: patch.setattr(Bounded, "bound", lambda self, x: x.clamp(max=20.0)), "'bound' of Bounded is not what its text says"),
+    (lambda patch: patch.setattr(Bounded.bound, "__defaults__", (20.0,)), "a default of 'bound' of Bounded is 20.0, and its text says 90.0"),
+    (lambda patch: patch.setattr(Bounded, "more", 1, raising=False), "'more' of Bounded was given to it outside its text"),
+])  # fmt: skip
+def test_a_class_that_is_not_what_its_text_says_is_refused(convoy, monkeypatch, change, words):
+    def refuses(*_, **__):
+        raise RuntimeError("not today")
+
+    monkeypatch.setattr(torch.export, "export", refuses)
+    change(monkeypatch)
+    with pytest.raises(convoy.Unsupported, match=f"not today.*{words}"):
+        convoy.load(Bounded().eval(), X)
+
+
+@pytest.mark.parametrize("made, words", [
+    (Unregistered, "Linear is kept where PyTorch does not look for layers"),
+    (lambda: nn.Sequential(bounded_by(90.0), bounded_by(30.0)), "'Closed' is one thing"),
+    (lambda: nn.Sequential(six(20.0)), "'max_val' of torch.nn.modules.activation.ReLU6 is 20.0"),
+    (lambda: nn.Sequential(with_its_own("bound", lambda x: x.clamp(max=20.0))), "was given another bound"),
+    (lambda: with_its_own("bound", lambda x: x.clamp(max=20.0)), "other numbers for numbers around 64"),
+])  # fmt: skip
+def test_a_module_that_its_text_does_not_say_is_refused_whatever_the_example_shows(convoy, monkeypatch, made, words):
+    def refuses(*_, **__):
+        raise RuntimeError("not today")
+
+    monkeypatch.setattr(torch.export, "export", refuses)
+    with pytest.raises(convoy.Unsupported, match=f"not today.*{words}"):
+        convoy.load(made().eval(), X)
+
+
+def test_a_layer_of_keras_that_was_given_another_call_is_refused(convoy):
+    model = keras.Sequential([keras.Input((4,)), L.Dense(3, name="last")])
+    layer = model.layers[0]
+    layer.call = lambda x: ops.minimum(ops.matmul(x, layer.kernel), 20.0)
+    with pytest.raises(convoy.Unsupported, match="layer 'last' was given another call"):
+        convoy.load(model)
+
+
+def test_a_program_with_some_float64_rounds_the_rest_as_it_does(convoy, tmp_path):
+    class Mixed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.line = nn.Linear(6, 4).to(torch.bfloat16)
+
+        def forward(self, x):
+            return self.line(x.to(torch.bfloat16)).float(), x.double() / 3
+
+    module, x = Mixed().eval(), torch.arange(12.0).reshape(2, 6) / 7
+    narrow, wide = convoy.load(module, x)(x)
+    assert np.array_equal(narrow, module(x)[0].detach())
+    assert np.abs(wide - module(x)[1].numpy()).max() <= 2.0**-52
 
 
 def test_a_module_that_neither_way_reads_says_both_reasons(convoy, monkeypatch):
