@@ -9,6 +9,7 @@ import keras
 import numpy as np
 import onnxruntime
 import pytest
+import tensorflow as tf
 import torch
 from carrying import convoy
 from keras import layers
@@ -108,6 +109,74 @@ def test_dense_layers_of_int8_are_followed(width, tmp_path):
     (answer,) = session.run(None, {session.get_inputs()[0].name: x})
     assert np.abs(answer - wanted).max() <= 2.0**-21
     assert np.abs(np.asarray(keras.models.load_model(tmp_path / "port.keras")(x)) - wanted).max() <= 2.0**-21
+
+
+# One letter summed and several, the summed one in the middle, axes of the kernel between the input's, and nothing summed at all.
+EQUATIONS = {
+    "abc,cde->abde": ((4, 5), (None, 2, 3), "de"),
+    "abcd,cde->abe": ((4, 3, 5), (None, 6), None),
+    "abc,bd->adc": ((4, 5), (3, 5), "d"),
+    "abc,cd->adb": ((4, 5), (3, 4), "db"),
+    "abcd,cdef->aefb": ((4, 3, 5), (2, 6, 4), "ef"),
+    "abc,dc->abd": ((2, 1500), (2, 3), "d"),
+    "abc,c->abc": ((4, 5), (4, 5), None),
+}
+
+
+def answer_of_lite(path, x):
+    lite = tf.lite.Interpreter(str(path)).get_signature_runner()
+    (name,) = lite.get_input_details()
+    (answer,) = lite(**{name: x}).values()
+    return answer
+
+
+@pytest.mark.parametrize("equation", EQUATIONS)
+def test_products_of_int8_by_an_equation_are_followed(equation, tmp_path):
+    """The input is scaled along the axes that are summed, wherever they lie; the scale stands beside the output's axes."""
+    shape, output, bias = EQUATIONS[equation]
+    keras.utils.set_random_seed(7)
+    x = keras.Input(shape)
+    net = keras.Model(x, layers.EinsumDense(equation, output_shape=output, bias_axes=bias, activation="tanh")(x))
+    for weight in net.weights:
+        if weight.name == "bias":
+            weight.assign(np.random.default_rng(1).standard_normal(weight.shape))
+    net.quantize("int8")
+    x = np.random.default_rng(8).standard_normal((3, *shape)).astype("float32")
+    x[2, 1] = 0
+    wanted = np.asarray(net(x))
+    net.save(tmp_path / "net.keras")
+    np.save(tmp_path / "x.npy", x)
+    convoy("run", tmp_path / "net.keras", "--input", tmp_path / "x.npy", "-o", tmp_path / "y.npy")
+    assert np.abs(np.load(tmp_path / "y.npy") - wanted).max() <= 2.0**-22
+    is_long = 1500 in shape
+    for suffix in ("onnx", "keras", "py", *([] if is_long else ["tflite"])):
+        convoy("port", tmp_path / "net.keras", "-o", tmp_path / f"port.{suffix}")
+    session = onnxruntime.InferenceSession(str(tmp_path / "port.onnx"))
+    (answer,) = session.run(None, {session.get_inputs()[0].name: x})
+    assert np.abs(answer - wanted).max() <= 2.0**-21
+    assert np.abs(np.asarray(keras.models.load_model(tmp_path / "port.keras")(x)) - wanted).max() <= 2.0**-21
+    if not is_long:
+        assert np.abs(answer_of_lite(tmp_path / "port.tflite", x) - wanted).max() <= 2.0**-21
+
+
+def test_embeddings_of_int8_are_followed(tmp_path):
+    """Each row has a scale of its own, and the mask is that of the numbers that come in."""
+    keras.utils.set_random_seed(7)
+    x = keras.Input((9,), dtype="int32")
+    rows = layers.Embedding(30, 7, mask_zero=True)(x)
+    net = keras.Model(x, [rows, layers.Dense(5)(layers.GlobalAveragePooling1D()(rows))])
+    net.quantize("int8")
+    x = np.random.default_rng(8).integers(0, 30, (3, 9)).astype("int32")
+    wanted = [np.asarray(y) for y in net(x)]
+    net.save(tmp_path / "net.keras")
+    convoy("port", tmp_path / "net.keras", "-o", tmp_path / "port.onnx")
+    session = onnxruntime.InferenceSession(str(tmp_path / "port.onnx"))
+    answers = session.run(None, {session.get_inputs()[0].name: x})
+    assert np.array_equal(answers[0], wanted[0])
+    assert np.abs(answers[1] - wanted[1]).max() <= 2.0**-21
+    for suffix in ("keras", "py", "tflite"):
+        convoy("port", tmp_path / "net.keras", "-o", tmp_path / f"port.{suffix}")
+    assert np.array_equal(np.asarray(keras.models.load_model(tmp_path / "port.keras")(x)[0]), wanted[0])
 
 
 WIDE = {

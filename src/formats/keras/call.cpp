@@ -116,7 +116,10 @@ void Call::follow_policy() {
   const Json* says = attrs.raw("autocast");
   const bool casts = (!says || *says != false) && layer.class_name != "InputLayer";
   const Json* dtype = attrs.raw("dtype");
-  is_int8_ = layer.class_name == "Dense" && dtype && is_plain_int8(*dtype, attrs.raw("quantization_config"));
+  // An embedding quantizes nothing that comes in, whatever its configuration says of that.
+  const bool looks_up = layer.class_name == "Embedding";
+  const bool may_be = looks_up || layer.class_name == "Dense" || layer.class_name == "EinsumDense";
+  is_int8_ = may_be && dtype && is_plain_int8(*dtype, looks_up ? nullptr : attrs.raw("quantization_config"));
   if (!is_int8_) policy_ = policy_in(attrs);
   if (failed()) return;
   if (policy_.is_half()) {

@@ -113,7 +113,7 @@ class Call {
   Values run_inside(const Layer& inner, const std::string& attribute, Values inner_inputs);
   Layer inside(std::string_view key);  // the layer that an attribute holds
 
-  // Whether the layer multiplies whole numbers of 8 bits, which its kernel then holds.
+  // Whether the layer multiplies or looks up whole numbers of 8 bits, which its kernel or table then holds.
   bool is_int8() const { return is_int8_; }
   DType computes() const { return policy_.compute; }
   // What the layer's function made, in the type that the layer gives.

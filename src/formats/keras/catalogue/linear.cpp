@@ -11,38 +11,57 @@
 namespace convoy::keras {
 namespace {
 
-// A dense layer that Keras quantized: each row that comes in is scaled so that its largest number becomes 127, and rounded; the
-// sums of whole numbers are scaled back. Sums of up to 1040 products of such numbers are float32 numbers, longer ones are added
-// in float64, which rounds them as the cast from int32 would. Source: keras/src/layers/core/dense.py, _int8_call;
-// quantizers/quantizers.py, abs_max_quantize.
+// Sums of up to this many products of whole numbers of 8 bits are float32 numbers; longer ones are added in float64, which rounds
+// them as the cast from int32 would.
+constexpr Size most_exact_terms = 1040;
+
+// What comes into a layer that Keras quantized: scaled so that the largest number along the axes that are summed becomes 127 (each
+// number by itself where nothing is summed), and rounded. Source: keras/src/quantizers/quantizers.py, abs_max_quantize.
+struct ScaledInput {
+  ValueId whole, scale;  // the scale keeps the summed axes, of size 1
+};
+
+ScaledInput scaled_input(Call& call, ValueId x, const Sizes& summed) {
+  const auto function = [&](BinaryFunction f, ValueId a, ValueId b, std::string_view step) {
+    return call.add(Binary{f}, {a, b}, step);
+  };
+  const ValueId size = call.add(Unary{Function::Abs}, {x}, "size");
+  const ValueId largest = summed.empty() ? size : call.add(Reduce{Reduction::Maximum, summed, true}, {size}, "largest");
+  const ValueId above = function(BinaryFunction::Add, largest, call.scalar("epsilon", 1e-7F), "above");
+  const ValueId scale = function(BinaryFunction::Divide, call.scalar("range", 127), above, "scale");
+  const ValueId scaled = function(BinaryFunction::Multiply, x, scale, "scaled");
+  const ValueId rounded = call.add(Unary{Function::Round}, {scaled}, "rounded");
+  return {call.add(Clip{-127, 127}, {rounded}, "whole"), scale};
+}
+
+// The exact sums of whole numbers, as float32.
+ValueId summed_exactly(Call& call, const Op& product, ValueId whole, ValueId numbers, Dim terms) {
+  const bool is_long = !terms.known() || *terms > most_exact_terms;
+  if (is_long) {
+    whole = call.add(Cast{DType::F64}, {whole}, "wide");
+    numbers = call.add(Cast{DType::F64}, {numbers}, "wide_kernel");
+  }
+  const ValueId sum = call.add(product, {whole, numbers}, "sum");
+  return is_long ? call.add(Cast{DType::F32}, {sum}, "single") : sum;
+}
+
+// Sums scaled back, the bias and the activation. Source: keras/src/layers/core/dense.py and einsum_dense.py, _int8_call.
+Values scaled_back(Call& call, ValueId sum, ValueId scale, ValueId kernel_scale, ValueId bias, std::string_view name) {
+  const ValueId both = call.add(Binary{BinaryFunction::Multiply}, {kernel_scale, scale}, "both_scales");
+  const std::string_view step = call.step(name);
+  const ValueId y = call.add(Binary{BinaryFunction::Divide}, {sum, both}, bias ? "scaled_back" : step);
+  return {call.activated(bias ? call.add(Binary{BinaryFunction::Add}, {y, bias}, step) : y)};
+}
+
 Values int8_dense(Call& call, ValueId x, Size units, bool bias) {
-  constexpr Size most_exact_terms = 1040;
   const Size last = call.rank(x) - 1;
   const Dim terms = call.dim(x, last);
   const ValueId kernel = call.weight("kernel", {terms, units}, false);
   const ValueId offset = bias ? call.weight("bias", {units}) : ValueId{};
   const ValueId kernel_scale = call.weight("kernel_scale", {units}, false);
-  const auto function = [&](BinaryFunction f, ValueId a, ValueId b, std::string_view step) {
-    return call.add(Binary{f}, {a, b}, step);
-  };
-  const ValueId size = call.add(Unary{Function::Abs}, {x}, "size");
-  const ValueId largest = call.add(Reduce{Reduction::Maximum, {last}, true}, {size}, "largest");
-  const ValueId above = function(BinaryFunction::Add, largest, call.scalar("epsilon", 1e-7F), "above");
-  const ValueId scale = function(BinaryFunction::Divide, call.scalar("range", 127), above, "scale");
-  const ValueId scaled = function(BinaryFunction::Multiply, x, scale, "scaled");
-  const ValueId rounded = call.add(Unary{Function::Round}, {scaled}, "rounded");
-  ValueId whole = call.add(Clip{-127, 127}, {rounded}, "whole"), numbers = kernel;
-  const bool is_long = !terms.known() || *terms > most_exact_terms;
-  if (is_long) {
-    whole = call.add(Cast{DType::F64}, {whole}, "wide");
-    numbers = call.add(Cast{DType::F64}, {kernel}, "wide_kernel");
-  }
-  ValueId sum = call.add(Linear{LinearOrder::InOut}, {whole, numbers}, "sum");
-  if (is_long) sum = call.add(Cast{DType::F32}, {sum}, "single");
-  const ValueId both = function(BinaryFunction::Multiply, kernel_scale, scale, "both_scales");
-  const std::string_view step = call.step("dense");
-  const ValueId y = function(BinaryFunction::Divide, sum, both, bias ? "scaled_back" : step);
-  return {call.activated(bias ? function(BinaryFunction::Add, y, offset, step) : y)};
+  const auto [whole, scale] = scaled_input(call, x, {last});
+  const ValueId sum = summed_exactly(call, Linear{LinearOrder::InOut}, whole, kernel, terms);
+  return scaled_back(call, sum, scale, kernel_scale, offset, "dense");
 }
 
 Values dense(Use& use) {
@@ -84,6 +103,109 @@ std::string spelled_out(Call& call, const std::string& equation, Size rank) {
   return out;
 }
 
+struct DenseLetters {
+  std::string in, kernel, out;
+  std::string equation() const { return in + "," + kernel + "->" + out; }
+};
+
+// Where nothing is summed, every cell is multiplied by a number of its own.
+Op dense_product(const DenseLetters& letters) {
+  if (letters.out == letters.in && letters.in.ends_with(letters.kernel)) return Binary{BinaryFunction::Multiply};
+  return Einsum{letters.equation()};
+}
+
+// Whether Keras puts the input's scale beside the output. It turns the axes into the output's order, each summed one, '1', where the
+// output has an axis that only the kernel has; a summed axis too many goes again by its number in the input, which another may
+// have by then. Source: keras/src/layers/core/einsum_dense.py, _analyze_quantization_info.
+bool places_its_scales(const DenseLetters& letters) {
+  constexpr auto none = std::string::npos;
+  std::string axes, wanted;
+  std::vector<std::size_t> own, surplus;
+  for (std::size_t i = 0; i < letters.out.size(); ++i) {
+    const bool comes_in = letters.in.find(letters.out[i]) != none;
+    wanted += comes_in ? letters.out[i] : '1';
+    if (comes_in) axes += letters.out[i];
+    else own.push_back(i);
+  }
+  std::size_t used = 0;
+  std::size_t place = letters.out.find(letters.kernel.back());
+  for (std::size_t i = 0; i < letters.in.size(); ++i) {
+    if (letters.out.find(letters.in[i]) != none) continue;
+    if (used < own.size()) place = own[used++];
+    else surplus.push_back(i);
+    axes.insert(place == none ? axes.size() - std::min<std::size_t>(axes.size(), 1) : std::min(place, axes.size()),
+                "1");
+  }
+  for (; used < own.size(); ++used) axes.insert(std::min(own[used], axes.size()), "1");
+  for (auto i = surplus.rbegin(); i != surplus.rend(); ++i) {
+    if (*i >= axes.size() || axes[*i] != '1') return false;
+    axes.erase(*i, 1);
+  }
+  return axes == wanted;
+}
+
+// The scale of the input, which has the input's axes, beside the output's.
+ValueId beside_output(Call& call, ValueId scale, const DenseLetters& letters) {
+  const auto in = [](const std::string& all, char c) { return all.find(c) != std::string::npos; };
+  Sizes summed, turned, added;
+  std::string kept, in_order;
+  for (std::size_t i = 0; i < letters.in.size(); ++i)
+    if (in(letters.out, letters.in[i])) kept += letters.in[i];
+    else summed.push_back(static_cast<Size>(i));
+  for (std::size_t i = 0; i < letters.out.size(); ++i)
+    if (in(letters.in, letters.out[i])) in_order += letters.out[i];
+    else added.push_back(static_cast<Size>(i));
+  for (const char c : in_order) turned.push_back(static_cast<Size>(kept.find(c)));
+  if (kept == in_order && summed == added) return scale;
+  if (!summed.empty()) scale = call.add(Squeeze{summed}, {scale}, "kept_scale");
+  if (kept != in_order) scale = call.add(Transpose{turned}, {scale}, "turned_scale");
+  return added.empty() ? scale : call.add(Unsqueeze{added}, {scale}, "placed_scale");
+}
+
+Shape bias_shape(Call& call, ValueId y, const std::string& out, const std::string& bias_axes) {
+  Shape shape;
+  for (std::size_t i = out.find_first_of(bias_axes); i < out.size(); ++i)
+    shape.push_back(bias_axes.find(out[i]) == std::string::npos ? Dim(1) : call.dim(y, static_cast<Size>(i)));
+  return shape;
+}
+
+Values int8_einsum_dense(Call& call, ValueId x, const DenseLetters& letters, const Shape& kernel_shape,
+                         const std::string& bias_axes) {
+  if (!places_its_scales(letters)) {
+    call.refuse(Fault::Unsupported, "is quantized and sums more axes of its input in '" + letters.equation() +
+                                        "' than Keras has places for their scale in the output; give the equation "
+                                        "its summed axes last, as '...abc,bcd->...ad' has them");
+    return {};
+  }
+  const ValueId kernel = call.weight("kernel", kernel_shape, false);
+  if (call.failed()) return {};
+  // The bias lies before the scale in the file, and its shape is the sum's.
+  Shape scale_shape;
+  for (const char c : letters.out) {
+    const auto at = letters.kernel.find(c);
+    scale_shape.push_back(at == std::string::npos ? Dim(1) : call.dim(kernel, static_cast<Size>(at)));
+  }
+  Sizes summed;
+  Dim terms(1);
+  const auto count = [&](Dim n) { terms = terms.known() && n.known() ? Dim(*terms * *n) : Dim::unknown(); };
+  for (std::size_t i = 0; i < letters.in.size(); ++i)
+    if (letters.out.find(letters.in[i]) == std::string::npos) {
+      summed.push_back(static_cast<Size>(i));
+      count(call.dim(x, static_cast<Size>(i)));
+    }
+  for (std::size_t i = 0; i < letters.kernel.size(); ++i)
+    if (letters.out.find(letters.kernel[i]) == std::string::npos &&
+        letters.in.find(letters.kernel[i]) == std::string::npos)
+      count(call.dim(kernel, static_cast<Size>(i)));
+  const auto [whole, scale] = scaled_input(call, x, summed);
+  const ValueId sum = summed_exactly(call, dense_product(letters), whole, kernel, terms);
+  if (call.failed()) return {};
+  const ValueId bias =
+      bias_axes.empty() ? ValueId{} : call.weight("bias", bias_shape(call, sum, letters.out, bias_axes));
+  const ValueId kernel_scale = call.weight("kernel_scale", scale_shape, false);
+  return scaled_back(call, sum, beside_output(call, scale, letters), kernel_scale, bias, "einsum");
+}
+
 Values einsum_dense(Use& use) {
   Call& call = use.call;
   const ValueId x = call.x();
@@ -109,20 +231,21 @@ Values einsum_dense(Use& use) {
       if (const auto at = out.find(kernel[i]); !expected[i].known() && at != std::string::npos && at > 0)
         if (const Json& size = (*argument)[at - 1]; size.is_number_integer() && size > 0)
           expected[i] = Dim(size.get<Size>());
-  const ValueId k = call.weight("kernel", expected);
   const bool bias = !bias_axes.empty();
-  // Nothing is summed: every cell is multiplied by a number of its own.
-  const bool product = out == in && in.ends_with(kernel);
-  ValueId y = call.add(product ? Op(Binary{BinaryFunction::Multiply}) : Op(Einsum{equation}), {x, k},
-                       bias ? "einsum" : call.step("einsum"));
-  if (bias && !call.failed()) {
-    const auto first = out.find_first_of(bias_axes);
-    Shape shape;
-    for (std::size_t i = first; i < out.size(); ++i)
-      shape.push_back(bias_axes.find(out[i]) == std::string::npos ? Dim(1) : call.dim(y, static_cast<Size>(i)));
-    y = call.add(Binary{BinaryFunction::Add}, {y, call.weight("bias", shape)}, call.step("bias"));
-  }
+  if (call.is_int8()) return int8_einsum_dense(call, x, {in, kernel, out}, expected, bias_axes);
+  const ValueId k = call.weight("kernel", expected);
+  ValueId y = call.add(dense_product({in, kernel, out}), {x, k}, bias ? "einsum" : call.step("einsum"));
+  if (bias && !call.failed())
+    y = call.add(Binary{BinaryFunction::Add}, {y, call.weight("bias", bias_shape(call, y, out, bias_axes))},
+                 call.step("bias"));
   return {call.activated(y)};
+}
+
+// As a column, which is looked up as the table is.
+ValueId row_scale(Call& call, Size words) {
+  if (const auto known = call.bound("embeddings_scale")) return *known;
+  const Tensor scale = call.take("embeddings_scale", {words});
+  return call.failed() ? ValueId{} : call.make_constant("embeddings_scale", scale.reshaped({words, 1}));
 }
 
 Values embedding(Use& use) {
@@ -132,11 +255,19 @@ Values embedding(Use& use) {
   const Size words = use.whole("input_dim"), width = use.whole("output_dim");
   const bool masks = use.truth("mask_zero");
   call.attrs.ignore({"dropout"});
-  const ValueId table = call.weight("embeddings", {words, width});
+  const ValueId table = call.weight("embeddings", {words, width}, !call.is_int8());
   if (call.failed()) return {};
   if (const DType type = call.type(x).dtype; type == DType::F32 || type == DType::F64)
     x = call.add(Cast{DType::I32}, {x}, "numbers");
-  const ValueId y = call.add(Embedding{}, {x, table});
+  ValueId y;
+  if (call.is_int8()) {
+    // A row of whole numbers, divided by the row's scale. Source: keras/src/layers/core/embedding.py, _int8_call.
+    const ValueId scale = row_scale(call, words);
+    const ValueId row = call.add(Embedding{}, {x, table}, "whole"), by = call.add(Embedding{}, {x, scale}, "row_scale");
+    y = call.add(Binary{BinaryFunction::Divide}, {row, by});
+  } else {
+    y = call.add(Embedding{}, {x, table});
+  }
   if (masks && y) call.builder().masks.emplace(y.index, Mask{x, {}});
   return {y};
 }
