@@ -4,6 +4,7 @@
 // that would run in float32 are written out. What a product multiplies meets in one type in front of it. What makes narrow whole
 // numbers of fractions makes wide ones first.
 #include "ops/expect.h"
+#include "passes/exact_products.h"
 #include "passes/rewrites.h"
 
 namespace convoy {
@@ -129,6 +130,9 @@ Status choose_truths(const Graph& graph, NodeId id, Patch& patch) {
 Status write_out_product(const Graph& graph, NodeId id, Patch& patch) {
   const Node& node = graph[id];
   if (!std::holds_alternative<MatMul>(node.op) || is_floating(graph[node.outputs[0]].type.dtype)) return {};
+  auto single = product_in_single(graph, node, patch);
+  if (!single) return pass(single);
+  if (*single) return patch.become(id, **single);
   const TensorType& a = graph[node.inputs[0]].type;
   const TensorType& b = graph[node.inputs[1]].type;
   const Size rank_a = static_cast<Size>(a.shape.size()), rank_b = static_cast<Size>(b.shape.size());

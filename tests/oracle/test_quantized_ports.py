@@ -63,8 +63,7 @@ def test_steps_of_16_bits_need_an_operator_set_that_has_them(net, kind, tmp_path
 
 
 # What no reader or target has a word for yet, by network, form and extension ("": whatever the target).
-MISSING = {("residual", "qoperator", ".tflite"): "MAX_POOL_2D",
-           ("residual", "dynamic", ".tflite"): "MatMulInteger"}
+MISSING = {("residual", "qoperator", ".tflite"): "MAX_POOL_2D"}
 EVERYWHERE = [(net, kind, per_channel) for net in CARRIED for kind in ("qdq_u8", "qdq_s8", "qdq_u8u8", "qoperator", "dynamic")
               for per_channel in ((False, True) if kind.startswith("qdq") else (False,))]
 
@@ -106,6 +105,55 @@ def test_every_target_answers_as_onnx_runtime_or_lacks_a_word(net, kind, per_cha
         np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-6)
     else:  # a sum in another order may lie on the other side of a half
         assert np.mean(got != wanted) < 0.01
+
+
+def sums_of_bytes(kind, terms, folder):
+    """A product of bytes, as large as they get or small, counted from zeros, and what arithmetic makes of it."""
+    rng = np.random.default_rng(3)
+    least, most = (0, 40) if kind == "small" else (200, 256)
+    x = rng.integers(least, most, (2, 5, terms)).astype("float32")
+    if kind == "conv":
+        x = rng.integers(0, 256, (2, terms // 9, 5, 6)).astype("float32")
+        w = rng.integers(-9, 10, (3, terms // 9, 3, 3)).astype("int8")
+        zero = np.array(0, "int8")
+    else:
+        w = rng.integers(least // 4 - 8, most // 2, (terms, 3)).astype("int8")
+        zero = np.array([-1, 2, 0], "int8")
+    nodes = [onnx.helper.make_node("Cast", ["x"], ["a"], to=onnx.TensorProto.UINT8)]
+    held = {"a_zero": np.array(3, "uint8"), "zero": zero}
+    if kind == "both":  # neither side is known beforehand
+        nodes += [onnx.helper.make_node("Slice", ["a", "from", "to", "axis"], ["rows"]),
+                  onnx.helper.make_node("Transpose", ["rows"], ["w"], perm=[0, 2, 1])]
+        held |= {"from": np.array([1]), "to": np.array([4]), "axis": np.array([1]), "zero": np.array(2, "uint8")}
+        w = x[:, 1:4].swapaxes(1, 2)
+    else:
+        held["w"] = w
+    word = "ConvInteger" if kind == "conv" else "MatMulInteger"
+    nodes += [onnx.helper.make_node(word, ["a", "w", "a_zero", "zero"], ["y"])]
+    graph = onnx.helper.make_graph(
+        nodes, "sums", [onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, x.shape)],
+        [onnx.helper.make_tensor_value_info("y", onnx.TensorProto.INT32, None)],
+        [onnx.numpy_helper.from_array(value, name) for name, value in held.items()])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(model, folder / "sums.onnx")
+    left, right = torch.from_numpy(x.astype("float64") - 3), torch.from_numpy(w.astype("float64") - held["zero"])
+    wanted = nn.functional.conv2d(left, right) if kind == "conv" else left @ right
+    return folder / "sums.onnx", x, wanted.numpy()
+
+
+# Sums that float32 holds by the weights, those that it would round (beyond 2^24), and of two sides that the model computes.
+SUMS = [("small", 700), ("large", 1001), ("both", 300), ("conv", 45 * 9)]
+
+
+@pytest.mark.parametrize("target", [".keras", ".tflite"])
+@pytest.mark.parametrize("kind,terms", SUMS)
+def test_sums_of_bytes_are_exact_where_products_run_in_float32(kind, terms, target, tmp_path):
+    source, x, wanted = sums_of_bytes(kind, terms, tmp_path)
+    assert (np.abs(wanted).max() > 2**24) == (kind == "large")
+    port = tmp_path / f"port{target}"
+    convoy("port", source, "-o", port, "--interface", "source")
+    np.testing.assert_array_equal(in_its_runtime(port, x), wanted)
+    np.testing.assert_array_equal(run_natively([source], {"x": x}, tmp_path)[0], wanted)
 
 
 @pytest.mark.parametrize("net,kind,per_channel", QDQ)

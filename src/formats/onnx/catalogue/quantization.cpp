@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 
 namespace convoy::onnx {
@@ -139,13 +140,38 @@ std::vector<ValueId> dynamic_quantize(FunctionCall& call) {
 
 // ---- products -----------------------------------------------------------------------------------------------------------
 
-// The sums of whole numbers of 8 bits are exact in single precision while there are few of them.
-DType type_for_sums(FunctionCall& call, ValueId weight) {
+// How far any filter's sum of numbers of 8 bits, each up to 255 from its zero, may lie from 0: by the weights where they are known.
+double largest_sum(FunctionCall& call, ValueId weight, ValueId zero) {
+  constexpr double farthest = 255;
   Size terms = 1;
   for (Size i = 1; i < call.rank(weight); ++i)
     if (const Dim n = call.dim(weight, i); n.known() && terms < (Size{1} << 30)) terms *= *n;
-  constexpr Size most = (Size{1} << 24) / (255 * 255);
-  return terms <= most ? DType::F32 : DType::F64;
+  const Tensor *known = call.constant(weight), *from = zero ? call.constant(zero) : nullptr;
+  const double most = static_cast<double>(terms) * farthest * farthest;
+  if (!known || known->rank() < 1 || (zero && !from)) return most;
+  const std::vector<double> weights = known->doubles(), zeros = from ? from->doubles() : std::vector<double>{0};
+  const auto filters = static_cast<std::size_t>(known->shape()[0]);
+  if (filters == 0 || (zeros.size() != 1 && zeros.size() != filters)) return most;
+  const std::size_t each = weights.size() / filters;
+  double largest = 0;
+  for (std::size_t filter = 0; filter < filters; ++filter) {
+    double sum = 0;
+    for (std::size_t i = 0; i < each; ++i)
+      sum += std::abs(weights[filter * each + i] - zeros[zeros.size() == 1 ? 0 : filter]);
+    largest = std::max(largest, sum);
+  }
+  return largest * farthest;
+}
+
+// Whole numbers up to 2^24, and so all their partial sums, are numbers of single precision.
+DType type_for_sums(FunctionCall& call, ValueId weight, ValueId zero, ValueId bias = {}) {
+  double largest = call.failed() ? 0 : largest_sum(call, weight, zero);
+  if (const Tensor* added = bias && !call.failed() ? call.constant(bias) : nullptr) {
+    double most = 0;
+    for (const double one : added->doubles()) most = std::max(most, std::abs(one));
+    largest += most;
+  }
+  return largest <= 0x1p24 ? DType::F32 : DType::F64;
 }
 
 // Conv of whole numbers: what the row of Conv makes, on numbers counted from their zeros. Cells of padding are zeros.
@@ -158,7 +184,8 @@ ValueId whole_conv(FunctionCall& call, ValueId x, ValueId weight, ValueId x_zero
 std::vector<ValueId> conv_integer(FunctionCall& call) {
   const ValueId x = call.tensor("x"), weight = call.tensor("w");
   const ValueId x_zero = call.optional("x_zero_point"), weight_zero = call.optional("w_zero_point");
-  return {call.add(Cast{DType::I32}, {whole_conv(call, x, weight, x_zero, weight_zero, type_for_sums(call, weight))})};
+  const DType sums = type_for_sums(call, weight, weight_zero);
+  return {call.add(Cast{DType::I32}, {whole_conv(call, x, weight, x_zero, weight_zero, sums)})};
 }
 
 // A scale or a zero of a row of a, or of a column of b: [M] -> [M, 1].
@@ -188,7 +215,7 @@ std::vector<ValueId> qlinear_conv(FunctionCall& call) {
   const ValueId x = call.tensor("x"), x_scale = call.tensor("x_scale"), x_zero = call.tensor("x_zero_point");
   const ValueId w = call.tensor("w"), w_scale = call.tensor("w_scale"), w_zero = call.tensor("w_zero_point");
   const ValueId y_scale = call.tensor("y_scale"), y_zero = call.tensor("y_zero_point"), bias = call.optional("B");
-  ValueId sums = whole_conv(call, x, w, x_zero, w_zero, type_for_sums(call, w));
+  ValueId sums = whole_conv(call, x, w, x_zero, w_zero, type_for_sums(call, w, w_zero, bias));
   if (bias) sums = both(call, Add, sums, along(call, as_type(call, bias, call.type(sums).dtype, "bias"), x, 1));
   return {rescaled(call, sums, x_scale, along(call, w_scale, x, 1), y_scale, y_zero)};
 }
