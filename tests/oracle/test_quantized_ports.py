@@ -252,6 +252,92 @@ def test_a_quantised_program_divides_by_its_scales_when_asked(kind, words, tmp_p
     assert np.mean(got != wanted) < 0.01 and np.abs(got - wanted).max() <= 0.0201
 
 
+class ByRows(nn.Module):
+    """Steps of each row along the last axis, which the program chooses."""
+
+    def __init__(self, is_symmetric, half):
+        super().__init__()
+        self.choose = DECOMPOSED.choose_qparams_per_token if is_symmetric else DECOMPOSED.choose_qparams_per_token_asymmetric
+        self.half = half
+
+    def forward(self, x):
+        if self.half:
+            x = x.to(self.half)
+        steps = (*self.choose(x, torch.int8), -128, 127, torch.int8)
+        return DECOMPOSED.dequantize_per_token(DECOMPOSED.quantize_per_token(x, *steps), *steps, torch.float32)
+
+
+class ByGroups(nn.Module):
+    """Rows of 12 numbers, some neighbours of which share a scale; zeros of int8 wrap around."""
+
+    def __init__(self, size, zeros, given, scales=torch.float32):
+        super().__init__()
+        groups = 12 // min(size, 12)
+        self.size, self.given = size, given
+        self.register_buffer("scales", (torch.rand(5, groups) * 0.1 + 0.01).to(scales))
+        self.register_buffer("zeros", torch.randint(-90, 90, (5, groups)).to(zeros))
+
+    def forward(self, x):
+        steps = (self.scales, self.zeros, -128, 127, torch.int8, self.size)
+        return DECOMPOSED.dequantize_per_channel_group(DECOMPOSED.quantize_per_channel_group(x, *steps), *steps, self.given).float()
+
+
+class ToHalves(nn.Module):
+    """Widened to 16 bits by a scale that these do not hold, a number or a tensor of one."""
+
+    def __init__(self, given, is_tensor):
+        super().__init__()
+        self.given, self.is_tensor = given, is_tensor
+        self.register_buffer("scale", torch.tensor([0.0213]))
+        self.register_buffer("zero", torch.tensor([-7]))
+
+    def forward(self, x):
+        limits = (-32768, 32767, torch.int16)
+        whole = DECOMPOSED.quantize_per_tensor(x, 0.0213, -7, *limits)
+        if self.is_tensor:
+            return DECOMPOSED.dequantize_per_tensor.tensor(whole, self.scale, self.zero, *limits, out_dtype=self.given).float()
+        return DECOMPOSED.dequantize_per_tensor(whole, 0.0213, -7, *limits, out_dtype=self.given).float()
+
+
+FINER = {
+    "rows": (lambda: ByRows(False, None), (2, 3, 7)),
+    "rows of bfloat16": (lambda: ByRows(False, torch.bfloat16), (2, 3, 7)),
+    "rows of float16": (lambda: ByRows(False, torch.float16), (2, 3, 7)),
+    "symmetric rows": (lambda: ByRows(True, None), (2, 3, 7)),
+    "symmetric rows of bfloat16": (lambda: ByRows(True, torch.bfloat16), (2, 3, 7)),
+    "symmetric rows of float16": (lambda: ByRows(True, torch.float16), (2, 3, 7)),
+    "groups": (lambda: ByGroups(4, torch.int32, torch.float32), (5, 12)),
+    "groups of int8 zeros": (lambda: ByGroups(3, torch.int8, torch.bfloat16), (5, 12)),
+    "groups of real zeros": (lambda: ByGroups(6, torch.float32, torch.float16), (5, 12)),
+    "one group of bfloat16 scales": (lambda: ByGroups(32, torch.int64, torch.float32, torch.bfloat16), (5, 12)),
+    "groups of float16 scales": (lambda: ByGroups(2, torch.int16, torch.float32, torch.float16), (5, 12)),
+    "bfloat16": (lambda: ToHalves(torch.bfloat16, False), (2, 3, 7)),
+    "float16": (lambda: ToHalves(torch.float16, False), (2, 3, 7)),
+    "bfloat16 by a tensor": (lambda: ToHalves(torch.bfloat16, True), (2, 3, 7)),
+    "float16 by a tensor": (lambda: ToHalves(torch.float16, True), (2, 3, 7)),
+}
+
+
+@pytest.mark.parametrize("name", FINER)
+def test_steps_of_rows_and_groups_and_halves_are_those_of_pytorch(name, tmp_path):
+    import torch.ao.quantization.fx._decomposed  # noqa: F401 (registers the operators)
+
+    make, shape = FINER[name]
+    torch.manual_seed(5)
+    net, x = make().eval(), torch.randn(*shape) * 3
+    x[0, 1] = 0
+    x[1, 2] = x[1, 2].abs() + 1
+    torch.export.save(torch.export.export(net, (x,)), tmp_path / "net.pt2")
+    wanted = net(x).numpy()
+    np.testing.assert_array_equal(run_natively([tmp_path / "net.pt2"], {"x": x.numpy()}, tmp_path)[0], wanted)
+    convoy("port", tmp_path / "net.pt2", "-o", tmp_path / "port.py")
+    with torch.no_grad():
+        np.testing.assert_array_equal(import_file(tmp_path / "port.py").load()(x).numpy(), wanted)
+    if "float16" not in name:  # what ONNX Runtime has no kernels for, or joins in float32
+        convoy("port", tmp_path / "net.pt2", "-o", tmp_path / "port.onnx")
+        np.testing.assert_array_equal(answer(tmp_path / "port.onnx", x.numpy()), wanted)
+
+
 class Dynamic(nn.Module):
     """As programs are exported that choose their steps when they run."""
 

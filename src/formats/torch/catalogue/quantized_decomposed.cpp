@@ -161,6 +161,16 @@ StepResults widened(FunctionCall& call, ValueId real, ValueId zero, ValueId scal
   return {cast_to(call, two(call, BinaryFunction::Multiply, real, scale), to)};
 }
 
+// The same with a zero and a scale that are numbers of Python's, in a type of 16 bits: PyTorch computes with them in float32 and rounds
+// each result.
+StepResults widened_to_halves(FunctionCall& call, ValueId x, ValueId zero, ValueId scale, DType to) {
+  const auto in_single = [&](ValueId value) { return cast_to(call, value, DType::F32); };
+  x = cast_to(call, x, to);
+  if (zero && !call.is_zeros(zero))
+    x = cast_to(call, two(call, BinaryFunction::Subtract, in_single(x), in_single(zero)), to);
+  return {cast_to(call, two(call, BinaryFunction::Multiply, in_single(x), in_single(scale)), to)};
+}
+
 StepResults dequantize_per_tensor(FunctionCall& call) {
   const ValueId x = call.tensor("input");
   const DType to = type_of_argument(call, "out_dtype", DType::F32);
@@ -168,17 +178,18 @@ StepResults dequantize_per_tensor(FunctionCall& call) {
   for (const char* unread : {"quant_min", "quant_max"}) call.optional(unread);
   if (const ValueId given = call.optional("scale")) {
     const ValueId scale = one_number(call, given, x), zero = one_number(call, call.tensor("zero_point"), x);
-    if (to != DType::F32)
-      call.refuse(Fault::Unsupported, "argument 'out_dtype' is " + std::string(name_of(to)) +
-                                          ", expected float32 beside a scale that is a tensor");
     if (call.failed()) return {};
+    if (is_half(to)) return widened_to_halves(call, x, zero, scale, to);
     return widened(call, cast_to(call, x, to), cast_to(call, zero, to), cast_to(call, scale, to), to);
   }
   const double scale = call.attrs.number("scale");
   const auto zero = static_cast<double>(call.attrs.integer("zero_point"));
   if (call.failed()) return {};
-  return widened(call, cast_to(call, x, to), zero == 0 ? ValueId{} : number_constant(call, "zero", zero, to),
-                 number_constant(call, "scale", scale, to), to);
+  const DType computed = is_half(to) ? DType::F32 : to;
+  const ValueId by = number_constant(call, "scale", scale, computed),
+                from = zero == 0 ? ValueId{} : number_constant(call, "zero", zero, computed);
+  if (is_half(to)) return widened_to_halves(call, x, from, by, to);
+  return widened(call, cast_to(call, x, to), from, by, to);
 }
 
 StepResults dequantize_per_channel(FunctionCall& call) {
@@ -245,6 +256,142 @@ StepResults chosen(FunctionCall& call, bool is_symmetric) {
 StepResults choose_qparams(FunctionCall& call) { return chosen(call, false); }
 StepResults choose_qparams_symmetric(FunctionCall& call) { return chosen(call, true); }
 
+// ---- steps of each row along the last axis, and of each group of its cells ------------------------------------------------
+
+// Here the zero is added before what lies between is rounded, and everything is in the type in which x and the scales meet.
+StepResults rounded_with_zero(FunctionCall& call, ValueId x, ValueId scales, ValueId zeros) {
+  const WholeRange range = range_of_call(call);
+  const DType to = type_of_argument(call, "dtype", DType::I8);
+  const auto bounds = whole_bounds(to);
+  if (!call.failed() && (!bounds || range.least > range.most || static_cast<double>(range.least) < bounds->least ||
+                         static_cast<double>(range.most) > bounds->most))
+    call.refuse(Fault::Format, "keeps numbers from " + std::to_string(range.least) + " to " +
+                                   std::to_string(range.most) + ", which " + std::string(name_of(to)) +
+                                   " does not hold");
+  if (call.failed()) return {};
+  const DType meets = meeting(call.type(x).dtype, call.type(scales).dtype);
+  const ValueId inverse = inverse_of(call, scales);
+  ValueId y = two(call, BinaryFunction::Multiply, cast_to(call, x, meets), cast_to(call, inverse, meets));
+  if (!call.is_zeros(zeros)) y = two(call, BinaryFunction::Add, y, cast_to(call, zeros, meets));
+  y = call.add(Unary{Function::Round}, {y});
+  y = call.add(Clip{static_cast<double>(range.least), static_cast<double>(range.most)}, {y});
+  return {call.add(Cast{to}, {y})};
+}
+
+// Two whole types of few bits wrap around in the one where they meet; the difference of wider ones is exact in real numbers.
+StepResults widened_from_zero(FunctionCall& call, ValueId x, ValueId scales, ValueId zeros, DType to) {
+  if (call.failed()) return {};
+  const DType real = call.type(scales).dtype;
+  if (zeros && call.is_zeros(zeros)) zeros = {};
+  const DType meets = zeros ? meeting(call.type(x).dtype, call.type(zeros).dtype) : call.type(x).dtype;
+  if (zeros && !is_floating(meets)) {
+    const DType exact = bytes_of(meets) < 4 ? meets : is_half(real) ? DType::F32 : real;
+    x = two(call, BinaryFunction::Subtract, cast_to(call, x, exact), cast_to(call, zeros, exact));
+  } else if (zeros) {
+    x = two(call, BinaryFunction::Subtract, cast_to(call, x, meets), cast_to(call, zeros, meets));
+  }
+  const DType product = meeting(is_floating(meets) ? meets : real, real);
+  return {cast_to(call, two(call, BinaryFunction::Multiply, cast_to(call, x, product), cast_to(call, scales, product)),
+                  to)};
+}
+
+StepResults quantize_per_token(FunctionCall& call) {
+  const ValueId x = call.tensor("input"), scales = call.tensor("scales"), zeros = call.tensor("zero_points");
+  return rounded_with_zero(call, x, scales, zeros);
+}
+
+StepResults dequantize_per_token(FunctionCall& call) {
+  const ValueId x = call.tensor("input"), scales = call.tensor("scales"), zeros = call.tensor("zero_points");
+  const DType to = type_of_argument(call, "output_dtype", DType::F32);
+  call.attrs.ignore({"quant_min", "quant_max", "dtype"});
+  return widened_from_zero(call, x, scales, zeros, to);
+}
+
+StepResults choose_qparams_per_token(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  const DType whole = type_of_argument(call, "dtype", DType::I8);
+  if (!call.failed() && whole != DType::I8)
+    call.refuse(Fault::Format, "chooses steps of " + std::string(name_of(whole)) + ", expected int8");
+  if (call.failed()) return {};
+  const DType type = call.type(x).dtype == DType::F16 ? DType::F32 : call.type(x).dtype;
+  const ValueId size = call.add(Unary{Function::Abs}, {x});
+  const ValueId largest = cast_to(call, call.add(Reduce{Reduction::Maximum, {call.rank(x) - 1}, true}, {size}), type);
+  const ValueId reach = two(call, BinaryFunction::Maximum, largest, number_constant(call, "least", 1e-5, type));
+  const ValueId scales = two(call, BinaryFunction::Divide, reach, number_constant(call, "steps", 127, type));
+  return {scales, two(call, BinaryFunction::Multiply, scales, number_constant(call, "nothing", 0, type))};
+}
+
+StepResults choose_qparams_per_token_asymmetric(FunctionCall& call) {
+  using enum BinaryFunction;
+  constexpr double least_whole = -128, most_whole = 127, eps = 0x1p-23;
+  const ValueId x = call.tensor("input");
+  type_of_argument(call, "dtype", DType::I8);
+  if (call.failed()) return {};
+  const DType type = call.type(x).dtype;
+  const auto number = [&](std::string_view word, double value) { return number_constant(call, word, value, type); };
+  const auto end = [&](Reduction reduction, BinaryFunction function) {
+    return two(call, function, call.add(Reduce{reduction, {call.rank(x) - 1}, true}, {x}), number("nothing", 0));
+  };
+  const ValueId least = end(Reduction::Minimum, Minimum), most = end(Reduction::Maximum, Maximum);
+  const ValueId span = two(call, Divide, two(call, Subtract, most, least), number("steps", most_whole - least_whole));
+  const ValueId scale = two(call, Maximum, span, number("eps", eps));
+  const ValueId below = two(call, Divide, least, scale), above = two(call, Divide, most, scale);
+  const ValueId first = number("first", least_whole), last = number("last", most_whole);
+  const ValueId errors = two(call, Add, two(call, Add, first, below), two(call, Add, last, above));
+  const ValueId zero = call.add(Where{}, {two(call, Greater, errors, number("nothing", 0)),
+                                          two(call, Subtract, first, below), two(call, Subtract, last, above)});
+  const ValueId whole = call.add(Unary{Function::Round}, {call.add(Clip{least_whole, most_whole}, {zero})});
+  return {cast_to(call, scale, DType::F64), cast_to(call, whole, DType::I64)};
+}
+
+// Rows of as many cells as share a scale, and the scales and zeros as a column beside them.
+struct GroupedRows {
+  ValueId x, scales, zeros;
+  Size width = 0;  // of x
+};
+
+GroupedRows groups_of(FunctionCall& call) {
+  const ValueId x = call.tensor("input"), scales = call.tensor("scales"), zeros = call.optional("zero_points");
+  Size size = call.attrs.integer("group_size", 128);
+  if (call.failed()) return {};
+  const Dim width = call.rank(x) == 2 ? call.dim(x, 1) : Dim::unknown();
+  const bool is_one = call.rank(scales) > 0 && call.dim(scales, call.rank(scales) - 1) == Dim(1);
+  if (width.known() && size > *width && is_one) size = *width;
+  if (!width.known() || size < 1 || *width % size != 0) {
+    call.refuse(Fault::Format, "argument 'group_size' is " + std::to_string(size) +
+                                   ", expected a divisor of the last of two axes of the input, whose size is known");
+    return {};
+  }
+  const auto as_rows = [&](ValueId value, Size columns) {
+    if (!value || call.failed()) return value;
+    if (const Tensor* known = call.constant(value)) {
+      const Tensor numbers = *known;  // values move when the graph grows
+      return call.remade(value, numbers.reshaped({numbers.count() / columns, columns}));
+    }
+    return call.add(Reshape{{-1, columns}}, {value});
+  };
+  return {as_rows(x, size), as_rows(scales, 1), as_rows(zeros, 1), *width};
+}
+
+StepResults back_from_groups(FunctionCall& call, StepResults made, Size width) {
+  if (call.failed() || made.empty()) return {};
+  return {call.add(Reshape{{-1, width}}, {made.front()})};
+}
+
+StepResults quantize_per_channel_group(FunctionCall& call) {
+  const GroupedRows groups = groups_of(call);
+  if (call.failed()) return {};
+  return back_from_groups(call, rounded_with_zero(call, groups.x, groups.scales, groups.zeros), groups.width);
+}
+
+StepResults dequantize_per_channel_group(FunctionCall& call) {
+  const GroupedRows groups = groups_of(call);
+  const DType to = type_of_argument(call, "output_dtype", DType::F32);
+  call.attrs.ignore({"quant_min", "quant_max", "dtype"});
+  if (call.failed()) return {};
+  return back_from_groups(call, widened_from_zero(call, groups.x, groups.scales, groups.zeros, to), groups.width);
+}
+
 // Rounded to whole numbers and widened again, as layers compute that are trained to be quantised. Source:
 // ATen/native/quantized/cpu/kernels/QuantizedOpKernels.cpp.
 StepResults fake_quantized(FunctionCall& call, ValueId x, ValueId scale, ValueId zero) {
@@ -306,7 +453,17 @@ constexpr std::array quantized_decomposed{
     FunctionRow{"dequantize_per_tensor", "input scale zero_point quant_min quant_max dtype out_dtype",
                 dequantize_per_tensor},
     FunctionRow{"dequantize_per_channel", "input scales zero_points axis quant_min quant_max dtype out_dtype",
-                dequantize_per_channel}};
+                dequantize_per_channel},
+    FunctionRow{"choose_qparams_per_token", "input dtype", choose_qparams_per_token},
+    FunctionRow{"choose_qparams_per_token_asymmetric", "input dtype", choose_qparams_per_token_asymmetric},
+    FunctionRow{"quantize_per_token", "input scales zero_points quant_min quant_max dtype", quantize_per_token},
+    FunctionRow{"dequantize_per_token", "input scales zero_points quant_min quant_max dtype output_dtype",
+                dequantize_per_token},
+    FunctionRow{"quantize_per_channel_group", "input scales zero_points quant_min quant_max dtype group_size",
+                quantize_per_channel_group},
+    FunctionRow{"dequantize_per_channel_group",
+                "input scales zero_points quant_min quant_max dtype group_size output_dtype",
+                dequantize_per_channel_group}};
 
 }  // namespace
 

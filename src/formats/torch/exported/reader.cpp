@@ -348,8 +348,10 @@ class ExportedReader {
     }
     share(node, operation, names);
     if (changes_in_place(operation) && !names.empty()) return change(node, names[0]);
+    // PyTorch records float64 and int64 of this one, whatever it computes.
+    const bool is_misrecorded = is_quantized && operation == "choose_qparams_per_token";
     for (const std::string& name : names)
-      if (auto s = check_recorded(name); !s) return s;
+      if (auto s = check_recorded(name, is_misrecorded); !s) return s;
     return {};
   }
 
@@ -420,13 +422,14 @@ class ExportedReader {
   }
 
   // What PyTorch worked out when it exported: it holds at the sizes that the program was exported for.
-  Status check_recorded(const std::string& name) const {
+  Status check_recorded(const std::string& name, bool by_shape_alone = false) const {
     const auto found = tensors_.find(name);
     if (found == tensors_.end() || !found->second || !meta_of(name)) return {};
     auto recorded = declared(name);
     if (!recorded) return pass(recorded);
     const TensorType& read = graph_[found->second].type;
     if (is_resized_) recorded->shape = read.shape;
+    if (by_shape_alone) recorded->dtype = read.dtype;
     return expect_recorded(read, *recorded);
   }
 
