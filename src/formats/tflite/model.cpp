@@ -15,6 +15,27 @@ StoredQuantization quantization_of(const FlatTable& tensor) {
           table->number<std::uint8_t>(4) != 0};
 }
 
+// A list of int32, uint16 or uint8, which a union holds in a table of its own.
+std::vector<std::int64_t> list_of_union(const FlatTable& t, int kind) {
+  const auto table = t.table(kind + 1);
+  if (!table) return {};
+  const auto wide = [](const auto& numbers) { return std::vector<std::int64_t>(numbers.begin(), numbers.end()); };
+  switch (t.number<std::uint8_t>(kind)) {
+    case 1: return wide(table->numbers<std::int32_t>(0));
+    case 2: return wide(table->numbers<std::uint16_t>(0));
+    case 3: return wide(table->numbers<std::uint8_t>(0));
+    default: return {};
+  }
+}
+
+StoredSparsity sparsity_of(const FlatTable& t) {
+  StoredSparsity sparsity{t.numbers<std::int32_t>(0), t.numbers<std::int32_t>(1), {}};
+  for (const FlatTable& axis : t.tables(2))
+    sparsity.axes.push_back({axis.number<std::int8_t>(0) == 0, axis.number<std::int32_t>(1), list_of_union(axis, 2),
+                             list_of_union(axis, 4)});
+  return sparsity;
+}
+
 StoredTensor tensor_of(const FlatTable& t) {
   StoredTensor tensor;
   tensor.shape = t.numbers<std::int32_t>(0);
@@ -23,7 +44,7 @@ StoredTensor tensor_of(const FlatTable& t) {
   tensor.name = t.text(3);
   tensor.quantization = quantization_of(t);
   tensor.is_variable = t.number<std::uint8_t>(5) != 0;
-  tensor.is_sparse = t.has(6);
+  if (const auto sparsity = t.table(6)) tensor.sparsity = sparsity_of(*sparsity);
   tensor.signature = t.numbers<std::int32_t>(7);
   tensor.external = t.number<std::uint32_t>(10);
   return tensor;

@@ -22,13 +22,28 @@ struct StoredQuantization {
   bool is_custom = false;
 };
 
+// An axis of numbers that are stored sparsely: all of its places, or those that a list names for each place of the axes before it.
+struct SparseAxis {
+  bool is_dense = true;
+  std::int32_t size = 0;  // where all places are stored
+  std::vector<std::int64_t> segments,
+      places;  // of the others: where each list begins and the last one ends, and the lists
+};
+
+// In the order in which the numbers lie: the tensor's axes, cut into blocks where `blocked` names them, and the axes inside the blocks.
+struct StoredSparsity {
+  std::vector<std::int32_t> order, blocked;
+  std::vector<SparseAxis> axes;
+};
+
 struct StoredTensor {
   std::string name;
   std::vector<std::int32_t> shape, signature;  // signature: with -1 for sizes that are free; empty: as `shape` says
   int type = 0;
   std::uint32_t buffer = 0, external = 0;
   StoredQuantization quantization;
-  bool is_variable = false, is_sparse = false;
+  bool is_variable = false;
+  std::optional<StoredSparsity> sparsity;
   bool is_packed = false;  // its numbers are of 4 bits, two to a byte: `type` is int8 then
   bool is_quantized() const { return !quantization.scale.empty() || quantization.is_custom; }
 };

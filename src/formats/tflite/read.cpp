@@ -257,7 +257,7 @@ Result<std::vector<LoadedTensor>> weights_of_model(const Blob& blob) {
     for (const StoredTensor& stored : graph.tensors) {
       const Bytes* bytes = item(model->buffers, stored.buffer);
       const auto dtype = dtype_of(stored.type);
-      if (!bytes || bytes->empty() || !dtype || stored.is_sparse || stored.external != 0) continue;
+      if (!bytes || bytes->empty() || !dtype || stored.external != 0) continue;
       auto tensor = within("tensor '" + stored.name + "'", held_numbers(stored, *bytes, blob.keeper));
       if (!tensor) return pass(tensor);
       all.push_back({names.take(stored.name, ".", 1), std::move(*tensor)});

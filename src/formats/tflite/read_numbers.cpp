@@ -3,6 +3,7 @@
 #include "base/packed.h"
 #include "base/whole_tensor.h"
 #include "formats/tflite/reader.h"
+#include "formats/tflite/sparse_numbers.h"
 #include "formats/tflite/types.h"
 #include "ops/expect.h"
 
@@ -25,13 +26,13 @@ Status ModelReader::check_quantization(std::int32_t t) const {
 Result<Tensor> held_numbers(const StoredTensor& stored, Bytes bytes, const std::shared_ptr<const void>& keeper) {
   const auto dtype = dtype_of(stored.type);
   if (!dtype) return fail(Fault::Unsupported, "is of type " + name_of_type(stored.type) + ", which is not carried");
-  if (stored.is_sparse) return fail(Fault::Unsupported, "stores its numbers sparsely, which is not carried");
   if (stored.external != 0) return fail(Fault::Unsupported, "stores its numbers in another file, which is not read");
   Sizes shape;
   for (const std::int32_t n : stored.shape) {
     if (n < 0) return fail(Fault::Format, "has a size of " + std::to_string(n));
     shape.push_back(n);
   }
+  if (stored.sparsity) return dense_numbers(stored, *dtype, shape, bytes);
   if (stored.is_packed) {
     const auto count = checked_count(shape);
     if (!count || packed_size(*count, 4) != static_cast<Size>(bytes.size()))

@@ -99,6 +99,12 @@ std::vector<ValueId> as_it_is(FunctionCall& call) {
   return {call.add(call.type(x).dtype == DType::F32 ? Op(Identity{}) : Op(Cast{DType::F32}), {x})};
 }
 
+// Numbers that the file stores sparsely are read with all of their zeros.
+std::vector<ValueId> densify(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  return {call.add(Identity{}, {x})};
+}
+
 constexpr std::array elementwise_table{
     Operator{"ADD", 0, "a b", 11, "fused_activation_function:b pot_scale_int16:b=1",
              arithmetic_of<BinaryFunction::Add>},
@@ -128,6 +134,7 @@ constexpr std::array elementwise_table{
     Operator{"ZEROS_LIKE", 93, "input", 67, "", zeros_like},
     Operator{"DEQUANTIZE", 6, "input", 38, "", as_it_is},
     Operator{"QUANTIZE", 114, "input", 89, "", as_it_is},
+    Operator{"DENSIFY", 124, "input", 99, "", densify},
 };
 
 }  // namespace
