@@ -120,7 +120,7 @@ def test_samples_of_the_operator_database(part, tmp_path, capsys):
     verdicts, wrong = collections.Counter(), []
     asking = [op for op in op_db if not op.name.startswith(LEFT_OUT) and not any(word in op.name for word in RANDOM)]
     if not FULL:
-        asking = asking[part::6]  # a sample of them
+        asking = asking[part::12]  # a sample of them
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         logging.getLogger("torch.__trace").setLevel(logging.ERROR)  # tells every tensor otherwise
