@@ -299,23 +299,41 @@ def _save_module(module: Any, inputs: tuple, path: Path, frees_batch: bool) -> t
 
 
 def _takes_apart(module: Any, examples: tuple | list) -> bool:
-    """Whether these are its arguments, and not one of them that is packed: asked of a copy, which costs a call instead of an export."""
+    """Whether these are its arguments, and not one of them that is packed: asked of copies, which costs two calls instead of an export.
+    Raises UsageError where it takes both and answers otherwise."""
     import inspect
 
     import torch
 
     from . import _live_state
 
+    def answer(*given: Any) -> list[Any] | None:
+        with _exporting, torch.no_grad(), torch.random.fork_rng(devices=[]):
+            try:
+                return torch.utils._pytree.tree_leaves(_live_state.twin(module).eval()(*given))
+            except Exception:
+                return None
+
     try:
         inspect.signature(module.forward).bind(*examples)
     except (TypeError, ValueError):
         return False
-    with _exporting, torch.no_grad(), torch.random.fork_rng(devices=[]):
-        try:
-            _live_state.twin(module).eval()(examples)
-        except Exception:
-            return True
-    return False
+    packed_up = answer(examples)
+    if packed_up is None:
+        return True
+    apart = answer(*examples) if type(examples) is tuple or len(examples) == 1 else None  # several in a list are what is said
+    if apart is None or (len(apart) == len(packed_up) and all(map(_is_same_answer, apart, packed_up))):
+        return False
+    raise UsageError("takes the example input as one argument and as all of them, and answers otherwise: give its tensors one by one, "
+                     "or ([x],) where the argument is a list", type(module).__name__)
+
+
+def _is_same_answer(one: Any, other: Any) -> bool:
+    import torch
+
+    if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
+        return one.shape == other.shape and bool(torch.equal(one.nan_to_num(), other.nan_to_num()))
+    return type(one) is type(other) and bool(one == other)
 
 
 def _examples_of(module: Any, inputs: tuple) -> tuple:

@@ -902,6 +902,8 @@ def test_examples_in_a_list_or_a_tuple_are_the_arguments_unless_the_module_takes
         assert np.allclose(convoy.load(net, given)([x]), net(x).detach(), atol=1e-6)
         assert len(exports) == 1
     assert len(convoy.load(Pair(), [x, x]).inputs) == 2
+    with pytest.raises(convoy.UsageError, match="takes the example input as one argument and as all of them, and answers otherwise"):
+        convoy.load(lambda x: x * 2, [x])  # of a list, the same once more
     assert convoy.load(net, x)([X[0]]).shape == (1, 4)  # a batch of one, as an array of it
 
 
