@@ -9,6 +9,18 @@
 
 namespace convoy {
 
+std::int64_t wrapped(std::int64_t value, DType dtype) {
+  switch (dtype) {
+    case DType::I8: return static_cast<std::int8_t>(value);
+    case DType::I16: return static_cast<std::int16_t>(value);
+    case DType::I32: return static_cast<std::int32_t>(value);
+    case DType::U8: return static_cast<std::uint8_t>(value);
+    case DType::U16: return static_cast<std::uint16_t>(value);
+    case DType::U32: return static_cast<std::uint32_t>(value);
+    default: return value;
+  }
+}
+
 Tensor whole_tensor(DType dtype, Sizes shape, std::vector<std::int64_t> numbers) {
   if (dtype == DType::I64) return Tensor::of(std::move(shape), std::move(numbers));
   // The low bytes of a whole number are the number in every narrower type.

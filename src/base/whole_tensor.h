@@ -7,6 +7,9 @@
 
 namespace convoy {
 
+// A whole number as its type holds it: the lowest bits.
+std::int64_t wrapped(std::int64_t value, DType dtype);
+
 // Whole numbers, as many as the shape says, in a type of whole numbers or truths: the lowest bytes of each.
 Tensor whole_tensor(DType dtype, Sizes shape, std::vector<std::int64_t> numbers);
 

@@ -92,6 +92,12 @@ std::optional<int> order(const Number& a, const Number& b) {
   return a.value() < b.value() ? -1 : a.value() > b.value() ? 1 : 0;
 }
 
+// What a type of fewer bits keeps, as the frameworks' own arithmetic does.
+Number held(Number n, DType dtype) {
+  if (n.kind == Kind::Whole && dtype != DType::Bool) n.whole = wrapped(n.whole, dtype);
+  return n;
+}
+
 Number truth(bool value) { return Number::of(std::int64_t{value}); }
 
 bool is_known_binary(BinaryFunction function) {
@@ -206,7 +212,7 @@ std::optional<Numbers> by_pairs(BinaryFunction function, const Numbers& a, const
   const bool whole = !is_floating(a.dtype);
   Numbers out{gives_truth(function) ? DType::Bool : a.dtype, *shape, {}};
   for (std::size_t i = 0; i < static_cast<std::size_t>(*count); ++i)
-    out.all.push_back(binary(function, stretched(a, *shape, i), stretched(b, *shape, i), whole));
+    out.all.push_back(held(binary(function, stretched(a, *shape, i), stretched(b, *shape, i), whole), out.dtype));
   return out;
 }
 
@@ -226,14 +232,14 @@ std::optional<Numbers> chosen(const Numbers& condition, const Numbers& yes, cons
 
 Numbers as_type(const Numbers& x, DType dtype) {
   Numbers out{dtype, x.shape, {}};
-  for (const Number& n : x.all) out.all.push_back(cast(n, dtype));
+  for (const Number& n : x.all) out.all.push_back(held(cast(n, dtype), dtype));
   return out;
 }
 
 std::optional<Numbers> one_by_one(Function function, const Numbers& x) {
   if (!is_known_unary(function)) return std::nullopt;
   Numbers out{x.dtype, x.shape, {}};
-  for (const Number& n : x.all) out.all.push_back(unary(function, n));
+  for (const Number& n : x.all) out.all.push_back(held(unary(function, n), x.dtype));
   return out;
 }
 
@@ -246,6 +252,7 @@ std::optional<Numbers> folded(Reduction reduction, bool keeps_axes, const Number
     else if (reduction == Reduction::Sum) sum = add(sum, x.all[i], whole);
     else if (reduction == Reduction::Maximum) sum = binary(BinaryFunction::Maximum, sum, x.all[i], whole);
     else sum = binary(BinaryFunction::Minimum, sum, x.all[i], whole);
+    sum = held(sum, x.dtype);
   }
   const bool kept = keeps_axes && !x.shape.empty();
   return Numbers{x.dtype, kept ? Sizes{1} : Sizes{}, {sum}};

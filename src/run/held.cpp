@@ -9,18 +9,6 @@
 
 namespace convoy {
 
-std::int64_t wrapped(std::int64_t value, DType dtype) {
-  switch (dtype) {
-    case DType::I8: return static_cast<std::int8_t>(value);
-    case DType::I16: return static_cast<std::int16_t>(value);
-    case DType::I32: return static_cast<std::int32_t>(value);
-    case DType::U8: return static_cast<std::uint8_t>(value);
-    case DType::U16: return static_cast<std::uint16_t>(value);
-    case DType::U32: return static_cast<std::uint32_t>(value);
-    default: return value;
-  }
-}
-
 Tensor wrapped(Tensor tensor, DType dtype) {
   if (tensor.dtype() != DType::I64 || dtype == DType::I64) return tensor;
   if (dtype == DType::U64) return whole_tensor(dtype, tensor.shape(), tensor.integers());  // the same bits mean others

@@ -4,8 +4,6 @@
 
 namespace convoy {
 
-// A whole number as its type holds it: the lowest bits.
-std::int64_t wrapped(std::int64_t value, DType dtype);
 // Whole numbers are held in 64 bits; what the graph says is narrower has wrapped around.
 Tensor wrapped(Tensor tensor, DType dtype);
 
