@@ -2,6 +2,7 @@
 // Keras 3.15.
 #include "formats/keras/catalogue/windows.h"
 #include "formats/keras/catalogue/write.h"
+#include "ops/expect.h"
 #include "ops/vocabulary.h"
 
 #include <algorithm>

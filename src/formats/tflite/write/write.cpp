@@ -5,6 +5,7 @@
 #include "formats/tflite/types.h"
 #include "formats/tflite/write/integers.h"
 #include "formats/tflite/write/sink.h"
+#include "ops/expect.h"
 
 #include <algorithm>
 #include <array>
