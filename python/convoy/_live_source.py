@@ -296,13 +296,9 @@ class _Text:
                 value = True
             if type(value) is not type(default) or value != default:
                 said.append(f"{name}={self._required(value, thing, name)}")
-        plain: Any = type(thing) if _is_known(type(thing)) else _layer_of(type(thing))
-        for base in plain.__mro__[1:]:  # settings that this class has fixed
-            if not said and base is not torch.nn.Module and issubclass(base, torch.nn.Module):
-                fixed = {name for name, _ in _asked_by(base)} - {name for name, _ in _asked_by(plain)}
-                for name in fixed & vars(thing).keys():
-                    if getattr(thing, name) != getattr(plain(), name, None):
-                        raise Unsupported(f"{name!r} of {_words(plain)} is {getattr(thing, name)!r}, which no call of it gives")
+        for name, value in _fixed_by(kind).items():
+            if getattr(thing, name) != value:
+                raise Unsupported(f"{name!r} of {_words(kind)} is {getattr(thing, name)!r}, which no call of it gives")
         types_of = {one.dtype for one in thing.parameters(recurse=False)} - {torch.float32}
         return ", ".join(said + [f"dtype={one}" for one in types_of])
 
@@ -381,6 +377,18 @@ def _asked_by(kind: Any) -> list[tuple[str, Any]]:
     parameters = list(inspect.signature(kind.__init__).parameters.values())[1:]
     return [(one.name, one.default) for one in parameters if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)
             and one.name not in ("device", "dtype") and not one.name.startswith("_")]
+
+
+def _fixed_by(kind: Any) -> dict[str, Any]:
+    """Settings of the layer that a layer of PyTorch's derives from, which its own constructor does not ask for: the bounds of ReLU6."""
+    import torch
+
+    asked = dict(_asked_by(kind))
+    if inspect.Parameter.empty in asked.values():
+        return {}
+    plain = kind()
+    bases = [one for one in kind.__mro__[1:] if issubclass(one, torch.nn.Module) and one is not torch.nn.Module]
+    return {name: getattr(plain, name) for base in bases for name, _ in _asked_by(base) if name not in asked and name in vars(plain)}
 
 
 def _setting(thing: Any, name: str) -> Any:

@@ -791,8 +791,8 @@ def bounded_by(most):
     return Closed()
 
 
-def six(most):
-    module = nn.ReLU6()
+def six(most, **settings):
+    module = nn.ReLU6(**settings)
     module.max_val = most
     return module
 
@@ -823,6 +823,7 @@ def test_a_class_that_is_not_what_its_text_says_is_refused(convoy, monkeypatch, 
     (Unregistered, "Linear is kept where PyTorch does not look for layers"),
     (lambda: nn.Sequential(bounded_by(90.0), bounded_by(30.0)), "'Closed' is one thing"),
     (lambda: nn.Sequential(six(20.0)), "'max_val' of torch.nn.modules.activation.ReLU6 is 20.0"),
+    (lambda: nn.Sequential(six(20.0, inplace=True)), "'max_val' of torch.nn.modules.activation.ReLU6 is 20.0"),
     (lambda: nn.Sequential(with_its_own("bound", lambda x: x.clamp(max=20.0))), "was given another bound"),
     (lambda: with_its_own("bound", lambda x: x.clamp(max=20.0)), "other numbers for numbers around 64"),
 ])  # fmt: skip
