@@ -38,13 +38,13 @@ void apply(const MapCall& map, float* y, Size count) {
 }
 void apply(const MapCall&, double*, Size) {}
 
+}  // namespace
+
 // Numbers of a run that one row reads and another one of its tile does not, at a border, are read from a copy with zeros there.
 struct Copy {
   std::int32_t row = 0;  // whose entry of the table it is
   std::int32_t from = 0, before = 0, count = 0, length = 0;
 };
-
-}  // namespace
 
 // Rows first..first+count-1 of one group and phase; rows of all images are counted through.
 struct Block {
