@@ -22,7 +22,7 @@ from ._arguments import _array, _reading
 from .errors import Error, Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     import numpy as np
@@ -524,15 +524,18 @@ def save(module: Any, examples: tuple, path: Path, frees_batch: bool) -> dict:
 
 def _check_answers(module: Any, examples: tuple, path: str, said: dict) -> None:
     """What the program computes of the example is what the module answers."""
+    import copy
+
     import torch
 
     asked = _convoy.Asked(None, None)
     native = _convoy.load(path.encode(), _reading(**said), asked)
     settings = _convoy.RunSettings()
     settings.doubles = True
+    wide = functools.cache(lambda: copy.deepcopy(module).double())
     for given, words in _tried(examples):
         try:
-            own, room = _own_answers(module, given)
+            own, room = _own_answers(module, wide, given)
         except Exception:
             if given is examples:
                 raise
@@ -567,26 +570,25 @@ def _compare(answers: list[Any], own: list[Any], room: float, words: str) -> Non
             raise Unsupported(f"as source it gives other numbers for {words} than the module itself (output {i})")
 
 
-def _own_answers(module: Any, examples: tuple) -> tuple[list[Any], float]:
-    """What the module answers, and how far another order of sums may be from it, of the largest number: in float64, where a changed
-    epsilon shows, unless the module computes in no other type than its own."""
+def _own_answers(module: Any, wide: Callable[[], Any], examples: tuple) -> tuple[list[Any], float]:
+    """What the module answers, and how far another order of sums may be from it, of the largest number: by its copy in
+    float64 that `wide` makes, where a changed epsilon shows, unless the module computes in no other type than its own."""
     import torch
 
     from . import _live_state
 
-    def called(twin: Any, given: tuple) -> list[Any]:
+    def called(one: Any, given: tuple) -> list[Any]:
+        twin = _live_state.twin(one)
         with torch.no_grad(), torch.random.fork_rng(devices=[]):
             return [one for one in torch.utils._pytree.tree_leaves(twin(*given)) if isinstance(one, torch.Tensor)]
 
-    own = called(_live_state.twin(module), examples)
+    own = called(module, examples)
     types = {one.dtype for one in (*module.parameters(), *module.buffers(), *examples) if isinstance(one, torch.Tensor)}
     reals = {one for one in types if one.is_floating_point}
     if reals <= {torch.float32}:
-        import copy
-
-        wide = tuple(one.double() if isinstance(one, torch.Tensor) and one.is_floating_point() else one for one in examples)
+        given = tuple(one.double() if isinstance(one, torch.Tensor) and one.is_floating_point() else one for one in examples)
         with contextlib.suppress(Exception):  # a type that the program names itself
-            wider = called(copy.deepcopy(module).double(), wide)
+            wider = called(wide(), given)
             if all(one.dtype == torch.float64 for one, narrow in zip(wider, own) if narrow.is_floating_point()):
                 return wider, 1e-6
     if all(one.dtype == torch.float64 for one in own if one.is_floating_point()):

@@ -476,8 +476,7 @@ Result<Values> as_its_inputs(Builder& builder, const Model& model, Values values
     if (!made) return pass(made);
     Node& node = builder.graph.nodes.back();
     node.layer = input.name, node.kind = input.class_name, node.scopes = scopes;
-    const auto mask = builder.masks.find(values[i].index);
-    if (mask != builder.masks.end()) builder.masks.emplace(made->front().index, Mask(mask->second));
+    builder.hand_mask_on(values[i], made->front());
     values[i] = made->front();
   }
   return values;

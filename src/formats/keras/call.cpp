@@ -141,12 +141,15 @@ void Call::follow_policy() {
     between_casts_ = inputs.size() == 1 && inputs[0] ? meeting(type(inputs[0]).dtype, DType::F32) : DType::F32;
 }
 
-// The same steps count in another type.
+void Builder::hand_mask_on(ValueId from, ValueId to) {
+  const auto known = masks.find(from.index);
+  if (known != masks.end()) masks.emplace(to.index, Mask(known->second));
+}
+
 ValueId Call::cast(ValueId value, DType to) {
   if (failed() || type(value).dtype == to) return value;
   const ValueId made = add(Cast{to}, {value}, "cast");
-  const auto known = builder_.masks.find(value.index);
-  if (made && known != builder_.masks.end()) builder_.masks.emplace(made.index, Mask(known->second));
+  if (made) builder_.hand_mask_on(value, made);
   return made;
 }
 

@@ -50,6 +50,9 @@ struct Builder {
 
   // Which free sizes are equal, up to the last node.
   UnknownSizes& known_sizes();
+
+  // The steps that count in one value count in another that is made of it.
+  void hand_mask_on(ValueId from, ValueId to);
 };
 
 class Call {
