@@ -1,5 +1,6 @@
 // A damaged file is refused with its place, quickly; what damage leaves readable is read. Nothing else may happen.
 #include "formats/format.h"
+#include "support/share.h"
 
 #include <gtest/gtest.h>
 
@@ -80,7 +81,7 @@ TEST_P(Damage, FlippedBitsAreRefusedOrReadAndNeverMore) {
 TEST_P(Damage, HostileNumbersAreRefusedOrReadAndNeverMore) {
   for (const std::uint64_t number :
        {std::uint64_t{0}, ~std::uint64_t{0}, std::uint64_t{1} << 63, std::uint64_t{0x7fffffff}}) {
-    for (std::size_t at = 0; at + 8 <= bytes.size(); at += 4) {
+    for (std::size_t at = 0; at + 8 <= bytes.size(); at += 4 * test::share) {
       std::string hostile = bytes;
       for (std::size_t i = 0; i < 8; ++i) hostile[at + i] = static_cast<char>(number >> 8 * i);
       write(hostile);

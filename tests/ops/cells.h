@@ -2,17 +2,13 @@
 // Asks nothing of ops/padding.h but its names.
 #pragma once
 #include "ops/padding.h"
+#include "support/share.h"
 
 #include <vector>
 
 namespace convoy::oracle {
 
-// Whole runs in release; under the sanitizers, which are ten times slower, every seventh case.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr int share = 7;
-#else
-inline constexpr int share = 1;
-#endif
+using test::share;
 
 // Cell positions per window and tap; those below 0 and from `in` on are padding. `low` and `high`: where the declared
 // padding ends, for averages that count it. No windows: the layer is refused.
