@@ -21,6 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("src", "include")
 SLOW = ("graph/graph.h", "convoy/tensor.h", "nlohmann/json.hpp", "fmt/format.h", "filesystem", "CLI/CLI.hpp")  # most of what a source costs
+END = "the source ends here"  # a false assertion behind it: the compiler stops where nothing stopped it before
 WORTH = 8  # sources that share them make up for precompiling them
 FLAGS = """--param ggc-min-heapsize=524288 -std=c++23 -Isrc -Iinclude -Wall -Wextra -Wpedantic -Wshadow -Werror
   -Wno-missing-field-initializers -Wno-non-template-friend -DCONVOY_VERSION="0" """.split()
@@ -48,9 +49,6 @@ def slow_headers(path: Path) -> tuple[str, ...]:
     """Those of SLOW that a file includes, by itself or through headers of ours."""
     names = reached(path)
     return tuple(header for header in SLOW if header in names)
-
-
-END = "the source ends here"  # a false assertion behind it: the compiler stops where nothing stopped it before
 
 
 def compiler(*arguments: str, source: str = "") -> subprocess.CompletedProcess:
