@@ -83,4 +83,11 @@ std::vector<std::string> names_in(const Json& tensors) {
   return names;
 }
 
+bool turns_on(const Json& node) {
+  for (const Json& input : list_member(node, "inputs"))
+    if (const Json* argument = member(input, "arg"))
+      if (const Json* enabled = member(*argument, "as_bool")) return *enabled != false;
+  return true;
+}
+
 }  // namespace convoy::torch

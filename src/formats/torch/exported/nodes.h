@@ -33,4 +33,7 @@ std::vector<std::string> tensors_named_by(const Json& node);
 // Names in order, of the outputs of a node or the inputs of a graph; a list of tensors counts one by one.
 std::vector<std::string> names_in(const Json& tensors);
 
+// Of torch.autocast(device, dtype, enabled, ...) and of torch.set_grad_enabled(enabled): whether it is enabled.
+bool turns_on(const Json& node);
+
 }  // namespace convoy::torch
