@@ -244,4 +244,10 @@ Result<std::vector<ValueId>> call_function(std::span<const FunctionRow> rows, Gr
   return outputs;
 }
 
+Size known_size(FunctionCall& call, ValueId x, Size axis) {
+  const Dim size = call.dim(x, axis);
+  if (!size.known()) call.refuse(Fault::Unsupported, "cuts up an axis whose size is free; give the input a size");
+  return size.known() ? *size : 1;
+}
+
 }  // namespace convoy

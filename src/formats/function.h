@@ -108,6 +108,9 @@ struct FunctionRow {
 Result<std::vector<ValueId>> call_function(std::span<const FunctionRow> rows, Graph& graph, const std::string& name,
                                            const Json& arguments, TensorArguments tensors, const std::string& layer,
                                            CallSetting setting = {});
+// The length of an axis that must be known for what is made of it; refuses a free one.
+Size known_size(FunctionCall& call, ValueId x, Size axis);
+
 const FunctionRow* row_of(std::span<const FunctionRow> rows, std::string_view name);
 
 }  // namespace convoy

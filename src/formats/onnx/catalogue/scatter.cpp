@@ -2,6 +2,7 @@
 // are then taken or replaced.
 #include "formats/onnx/arguments.h"
 #include "formats/places.h"
+#include "formats/put.h"
 
 #include "ops/expect.h"
 
@@ -29,6 +30,21 @@ std::vector<ValueId> scatter_nd(FunctionCall& call) {
   return {scattered(call, data, at, updates, reduction_of(call), Negative::Counts)};
 }
 
+// Along one axis, at places that are computed.
+ValueId put_along(FunctionCall& call, ValueId data, ValueId indices, ValueId updates, Size axis,
+                  const std::string& reduction) {
+  if (call.failed()) return {};
+  const ValueId index = counted_from_front(call, indices, known_size(call, data, axis));
+  const PutCells put = put_cells(call, data, index, updates, axis);
+  if (reduction == "none") return replaced_cells(call, put);
+  return folded_cells(call, put,
+                      reduction == "add"   ? BinaryFunction::Add
+                      : reduction == "mul" ? BinaryFunction::Multiply
+                      : reduction == "max" ? BinaryFunction::Maximum
+                                           : BinaryFunction::Minimum,
+                      true);
+}
+
 // y = data, but y[indices[i, j], j] = updates[i, j] (axis 0).
 std::vector<ValueId> scatter_elements(FunctionCall& call) {
   const ValueId data = call.tensor("data"), at = call.tensor("indices");
@@ -36,9 +52,8 @@ std::vector<ValueId> scatter_elements(FunctionCall& call) {
   const std::string reduction = reduction_of(call);
   const Size axis = axis_of(call, "axis", call.attrs.integer("axis", 0), std::max<Size>(call.rank(data), 1));
   const Tensor* known = call.constant(at);
-  if (!known && !call.failed())
-    call.refuse(Fault::Unsupported, "its indices are known only when the model runs; they must be known beforehand");
-  if (!known || call.failed()) return {};
+  if (call.failed()) return {};
+  if (!known) return {put_along(call, data, at, updates, axis, reduction)};
   const auto sizes = first_sizes(call, data, call.rank(data));
   const auto cells = sizes ? count_of_cells(call, *sizes) : std::nullopt;
   if (!cells) return {};

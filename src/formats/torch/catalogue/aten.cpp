@@ -15,12 +15,6 @@
 #include <numeric>
 
 namespace convoy::torch {
-Size known_size(FunctionCall& call, ValueId x, Size axis) {
-  const Dim size = call.dim(x, axis);
-  if (!size.known()) call.refuse(Fault::Unsupported, "cuts up an axis whose size is free; give the input a size");
-  return size.known() ? *size : 1;
-}
-
 ValueId with_axes_in_front(FunctionCall& call, ValueId x, Size rank) {
   const Size missing = rank - call.rank(x);
   if (missing < 0)

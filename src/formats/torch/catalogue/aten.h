@@ -9,8 +9,6 @@
 
 namespace convoy::torch {
 
-// The length of an axis that must be known for what is made of it; refuses a free one.
-Size known_size(FunctionCall& call, ValueId x, Size axis);
 // x with axes of size 1 in front, so that it has `rank` of them. Refuses one that has more.
 ValueId with_axes_in_front(FunctionCall& call, ValueId x, Size rank);
 
@@ -25,8 +23,6 @@ ValueId scaled(FunctionCall& call, ValueId x, double factor);
 // The one cell at an index, which may count from the end.
 Slice cell_at(Size axis, Size index);
 
-// Places of an axis of so many cells, those below 0 counted from its end.
-ValueId counted_from_front(FunctionCall& call, ValueId index, Size cells);
 // x with values put, or added, along an axis at the places of a list; an axis of the values that is one cell long is repeated.
 ValueId put_by_list(FunctionCall& call, ValueId x, Size axis, ValueId index, ValueId values, bool adds);
 

@@ -1,4 +1,5 @@
 // Tensors with a part written anew, as programs say it that change tensors in place, and tensors that are yet to be written.
+#include "formats/put.h"
 #include "formats/torch/catalogue/arguments.h"
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"

@@ -1,0 +1,224 @@
+#include "formats/put.h"
+
+#include "base/whole_tensor.h"
+#include "formats/places.h"
+#include "ops/expect.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <string>
+
+namespace convoy {
+namespace {
+
+constexpr Size most_pairs = Size{1} << 22;  // of an entry of the index and a cell of the result
+
+ValueId number_of_type(FunctionCall& call, const char* word, double number, DType dtype) {
+  if (is_floating(dtype)) return call.make_constant(word, Tensor::of({}, std::vector<double>{number}).converted(dtype));
+  return call.make_constant(word, whole_tensor(dtype, {}, {static_cast<std::int64_t>(number)}));
+}
+
+ValueId with_axis_last(FunctionCall& call, ValueId x, Size axis) {
+  const Size rank = call.rank(x);
+  if (axis == rank - 1 || rank == 0 || call.failed()) return x;
+  Sizes order(static_cast<std::size_t>(rank));
+  std::iota(order.begin(), order.end(), Size{0});
+  order.erase(order.begin() + axis);
+  order.push_back(axis);
+  return call.add(Transpose{order}, {x});
+}
+
+ValueId with_axis_back(FunctionCall& call, ValueId x, Size axis) {
+  const Size rank = call.rank(x);
+  if (axis == rank - 1 || rank == 0 || call.failed()) return x;
+  Sizes order(static_cast<std::size_t>(rank - 1));
+  std::iota(order.begin(), order.end(), Size{0});
+  order.insert(order.begin() + axis, rank - 1);
+  return call.add(Transpose{order}, {x});
+}
+
+ValueId counted(FunctionCall& call, Size count, Sizes shape) {
+  std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
+  std::iota(numbers.begin(), numbers.end(), std::int64_t{0});
+  return call.make_constant("places", Tensor::of(std::move(shape), std::move(numbers)));
+}
+
+// x and more cells of one number behind it along an axis, `size` in all.
+ValueId lengthened(FunctionCall& call, ValueId x, Size axis, Size size, double number, const char* word) {
+  auto shape = sizes_of(call.shape(x));
+  if (call.failed() || !shape) return x;
+  auto& more = (*shape)[static_cast<std::size_t>(axis)];
+  more = size - more;
+  const DType dtype = call.type(x).dtype;
+  const auto count = checked_count(*shape);
+  if (count.value_or(most_pairs + 1) > most_pairs) {
+    call.refuse(Fault::Limit, "puts into a part of " + std::to_string(size) + " cells");
+    return x;
+  }
+  const auto cells = static_cast<std::size_t>(*count);
+  const std::string name = word + ("_" + std::to_string(axis));
+  if (is_floating(dtype)) {
+    const Tensor rest = Tensor::of(*shape, std::vector<double>(cells, number)).converted(dtype);
+    return call.add(Concat{axis}, {x, call.make_constant(name, rest)});
+  }
+  ValueId rest = call.make_constant(name, Tensor::of(*shape, std::vector(cells, static_cast<std::int64_t>(number))));
+  if (dtype != DType::I64) rest = call.add(Cast{dtype}, {rest});
+  return call.add(Concat{axis}, {x, rest});
+}
+
+}  // namespace
+
+PutCells put_cells(FunctionCall& call, ValueId into, ValueId index, ValueId from, Size axis) {
+  const Size rank = call.rank(into);
+  const bool is_list = rank > 1 && call.rank(index) == 1;
+  if (!call.failed() && !is_list && call.rank(index) != rank)
+    call.refuse(Fault::Format,
+                "the index has " + std::to_string(call.rank(index)) + " axes, the tensor " + std::to_string(rank));
+  if (call.failed()) return {};
+  for (Size i = 0; i < rank; ++i) {
+    if (i == axis || is_list || call.dim(index, i) == call.dim(into, i)) continue;
+    const Dim has = call.dim(index, i), whole = call.dim(into, i);
+    if (!has.known() || !whole.known() || *has > *whole)
+      call.refuse(has.known() && whole.known() ? Fault::Format : Fault::Unsupported,
+                  "the index has shape " + text_of(call.shape(index)) + ", the tensor " + text_of(call.shape(into)));
+    if (call.failed()) return {};
+    if (call.rank(from) == rank) {
+      if (const Dim given = call.dim(from, i); !given.known() || *given < *has)
+        call.refuse(Fault::Format, "a source of shape " + text_of(call.shape(from)) + " for an index of shape " +
+                                       text_of(call.shape(index)));
+      from = lengthened(call, call.add(Slice{.axis = i, .start = {}, .stop = *has}, {from}), i, *whole, 0, "no_source");
+    }
+    index = lengthened(call, index, i, *whole, -1, "no_entry");
+    if (call.failed()) return {};
+  }
+  PutCells put{
+      .axis = axis, .entries = known_size(call, index, is_list ? 0 : axis), .cells = known_size(call, into, axis)};
+  if (checked_multiply(put.entries, put.cells).value_or(most_pairs + 1) > most_pairs)
+    call.refuse(Fault::Limit,
+                "puts " + std::to_string(put.entries) + " entries into " + std::to_string(put.cells) + " cells");
+  for (Size i = 0; i < call.rank(from) && !call.failed(); ++i) {  // what the index does not reach is not read
+    const Dim wanted = i == axis ? Dim(put.entries) : call.dim(is_list ? into : index, i), has = call.dim(from, i);
+    if (has == wanted) continue;
+    if (!has.known() || !wanted.known() || *has < *wanted || is_list)
+      call.refuse(Fault::Format, "a source of shape " + text_of(call.shape(from)) + " for an index of shape " +
+                                     text_of(call.shape(index)));
+    else from = call.add(Slice{.axis = i, .start = {}, .stop = *wanted}, {from});
+  }
+  if (call.failed()) return {};
+  put.into = with_axis_last(call, into, axis);
+  put.index = is_list ? index : with_axis_last(call, index, axis);
+  put.from = with_axis_last(call, from, axis);
+  if (call.type(put.index).dtype != DType::I64) put.index = call.add(Cast{DType::I64}, {put.index});
+  return put;
+}
+
+namespace {
+
+// [..., K, cells]: whether this entry means that cell.
+ValueId meant(FunctionCall& call, const PutCells& put) {
+  const ValueId entries = call.add(Unsqueeze{{call.rank(put.index)}}, {put.index});
+  return call.add(Binary{BinaryFunction::Equal}, {entries, counted(call, put.cells, {put.cells})});
+}
+
+// The last entry that means each cell, -1 where none does: [..., cells].
+ValueId last_entry(FunctionCall& call, const PutCells& put, ValueId means) {
+  const ValueId entry = counted(call, put.entries, {put.entries, 1});
+  const ValueId none = number_of_type(call, "none", -1, DType::I64);
+  const ValueId each = call.add(Where{}, {means, entry, none});
+  if (call.failed()) return {};
+  return call.add(Reduce{Reduction::Maximum, {call.rank(each) - 2}, false}, {each});
+}
+
+ValueId is_reached(FunctionCall& call, ValueId last) {
+  return call.add(Binary{BinaryFunction::GreaterOrEqual}, {last, number_of_type(call, "zero", 0, DType::I64)});
+}
+
+}  // namespace
+
+ValueId replaced_cells(FunctionCall& call, const PutCells& put) {
+  const ValueId last = last_entry(call, put, meant(call, put));
+  if (call.failed()) return {};
+  ValueId taken = put.from;
+  if (call.rank(put.from) > 0) {
+    const ValueId place =
+        call.add(Binary{BinaryFunction::Maximum}, {last, number_of_type(call, "zero", 0, DType::I64)});
+    const Size axis = call.rank(put.from) - 1;
+    taken = call.rank(last) == 1 ? call.add(Gather{axis}, {put.from, place})
+                                 : call.add(GatherElements{axis}, {put.from, place});
+  }
+  return with_axis_back(call, call.add(Where{}, {is_reached(call, last), taken, put.into}), put.axis);
+}
+
+namespace {
+
+struct Neutral {
+  BinaryFunction function;
+  Reduction reduction;
+  double number;
+};
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr std::array neutrals{Neutral{BinaryFunction::Add, Reduction::Sum, 0},
+                              Neutral{BinaryFunction::Multiply, Reduction::Product, 1},
+                              Neutral{BinaryFunction::Maximum, Reduction::Maximum, -infinity},
+                              Neutral{BinaryFunction::Minimum, Reduction::Minimum, infinity}};
+
+}  // namespace
+
+ValueId folded_cells(FunctionCall& call, const PutCells& put, BinaryFunction function, bool includes_self) {
+  const auto* found = std::ranges::find(neutrals, function, &Neutral::function);
+  if (found == neutrals.end()) {
+    call.refuse(Fault::Internal, "folds cells by a function that has no neutral number");
+    return {};
+  }
+  const DType dtype = call.failed() ? DType::F32 : call.type(put.into).dtype;
+  if (!is_floating(dtype) && std::isinf(found->number))
+    call.refuse(Fault::Unsupported, "keeps the largest or smallest whole number of each place, which is not carried");
+  const ValueId means = meant(call, put);
+  ValueId from = put.from;
+  if (!call.failed() && call.rank(from) > 0) from = call.add(Unsqueeze{{call.rank(from)}}, {from});
+  const ValueId each = call.add(Where{}, {means, from, number_of_type(call, "neutral", found->number, dtype)});
+  if (call.failed()) return {};
+  ValueId all = call.add(Reduce{found->reduction, {call.rank(each) - 2}, false}, {each});
+  if (includes_self) all = call.add(Binary{found->function}, {put.into, all});
+  else all = call.add(Where{}, {is_reached(call, last_entry(call, put, means)), all, put.into});
+  return with_axis_back(call, all, put.axis);
+}
+
+ValueId averaged_cells(FunctionCall& call, const PutCells& put, bool includes_self) {
+  const DType dtype = call.failed() ? DType::F32 : call.type(put.into).dtype;
+  if (!is_floating(dtype)) call.refuse(Fault::Unsupported, "takes the mean of whole numbers, which is not carried");
+  const ValueId means = meant(call, put);
+  ValueId from = put.from;
+  if (!call.failed() && call.rank(from) > 0) from = call.add(Unsqueeze{{call.rank(from)}}, {from});
+  const ValueId zero = number_of_type(call, "neutral", 0, dtype), one = number_of_type(call, "one", 1, dtype);
+  const auto summed = [&](ValueId each) {
+    return call.failed() ? ValueId{} : call.add(Reduce{Reduction::Sum, {call.rank(each) - 2}, false}, {each});
+  };
+  ValueId sum = summed(call.add(Where{}, {means, from, zero}));
+  ValueId count = summed(call.add(Where{}, {means, one, zero}));
+  if (call.failed()) return {};
+  if (includes_self) {
+    sum = call.add(Binary{BinaryFunction::Add}, {put.into, sum});
+    count = call.add(Binary{BinaryFunction::Add}, {count, one});
+    return with_axis_back(call, call.add(Binary{BinaryFunction::Divide}, {sum, count}), put.axis);
+  }
+  const ValueId at_least_one = call.add(Binary{BinaryFunction::Maximum}, {count, one});
+  const ValueId mean = call.add(Binary{BinaryFunction::Divide}, {sum, at_least_one});
+  const ValueId reached = call.add(Binary{BinaryFunction::Greater}, {count, zero});
+  return with_axis_back(call, call.add(Where{}, {reached, mean, put.into}), put.axis);
+}
+
+ValueId counted_from_front(FunctionCall& call, ValueId index, Size cells) {
+  if (call.failed()) return index;
+  if (call.type(index).dtype != DType::I64) index = call.add(Cast{DType::I64}, {index});
+  const ValueId count = number_of_type(call, "cells", static_cast<double>(cells), DType::I64);
+  const ValueId zero = number_of_type(call, "zero", 0, DType::I64);
+  const ValueId is_behind = call.add(Binary{BinaryFunction::Less}, {index, zero});
+  const ValueId counted_up = call.add(Binary{BinaryFunction::Add}, {index, count});
+  return call.add(Where{}, {is_behind, counted_up, index});
+}
+
+}  // namespace convoy

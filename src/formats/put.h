@@ -1,0 +1,28 @@
+// Cells put, added or folded in at places that an index tells, known beforehand or computed: each cell of the result looks which of
+// the index's entries mean it.
+#pragma once
+#include "formats/function.h"
+
+namespace convoy {
+
+// What is put where: the axis is the last one of all of them.
+struct PutCells {
+  ValueId into, index, from;  // from [..., K], or of no axes
+  Size axis = 0, entries = 0, cells = 0;
+};
+
+// `index` has the axes of `into`, or the scattered one alone. Cells that a smaller index does not reach are those that its entries of
+// -1 mean: none. Fails: shapes that do not fit, axes of free sizes, very many entries times cells.
+PutCells put_cells(FunctionCall& call, ValueId into, ValueId index, ValueId from, Size axis);
+
+// Of several entries for one cell the last one is taken.
+ValueId replaced_cells(FunctionCall& call, const PutCells& put);
+// All entries of a cell, and what stood there if it is included, become one number: Add, Multiply, Maximum, Minimum.
+ValueId folded_cells(FunctionCall& call, const PutCells& put, BinaryFunction function, bool includes_self);
+// The mean of all entries of a cell, and of what stood there.
+ValueId averaged_cells(FunctionCall& call, const PutCells& put, bool includes_self);
+
+// Places of an axis of so many cells, those below 0 counted from its end.
+ValueId counted_from_front(FunctionCall& call, ValueId index, Size cells);
+
+}  // namespace convoy
