@@ -64,6 +64,11 @@ CASES = {
     "clip_of_whole": (13, "Clip", {"x": whole(np.int32, 3, 4), "least": np.array(-9, np.int32), "most": np.array(2**30, np.int32)}, 1, {}),
     "det_2": (17, "Det", {"x": real(2, 3, 2, 2)}, 1, {}),
     "det_3": (17, "Det", {"x": real(4, 3, 3)}, 1, {}),
+    "scatter": (13, "ScatterElements", {"x": real(3, 5, 2), "at": np.int64([[[4, -2], [0, 1]], [[1, 3], [-5, 0]]]), "u": real(2, 2, 2)}, 1, {"axis": 1}),
+    "scatter_rows": (11, "ScatterElements", {"x": whole(np.int32, 4, 3), "at": np.int32([[3, 0, -3]]), "u": whole(np.int32, 1, 3)}, 1, {}),
+    "scatter_added": (16, "ScatterElements", {"x": real(4, 3), "at": np.int64([[1, 0], [1, 2], [-1, 0]]), "u": real(3, 2)}, 1, {"reduction": "add"}),
+    "scatter_multiplied": (18, "ScatterElements", {"x": real(6), "at": np.int64([5, 0, 5, -2]), "u": real(4)}, 1, {"reduction": "mul"}),
+    "scatter_largest": (18, "ScatterElements", {"x": real(2, 4), "at": np.int64([[0, 0, 3], [2, -1, 2]]), "u": real(2, 3)}, 1, {"axis": -1, "reduction": "max"}),
     "deform": (
         22, "DeformConv",
         {"x": real(2, 4, 7, 6), "w": real(6, 2, 3, 2), "o": 2 * real(2, 24, 4, 7), "b": real(6), "m": real(2, 12, 4, 7)},
@@ -92,6 +97,38 @@ def test_older_opsets_have_nothing_that_works_on_bits(op, name, tmp_path):
     model(tmp_path / "m.onnx", opset, op, inputs)
     done = convoy("port", tmp_path / "m.onnx", "--to", "onnx", "--opset", "17", "-o", tmp_path / "port.onnx", code=6)
     assert "works on bits" in done.stderr and not (tmp_path / "port.onnx").exists()
+
+
+# PyTorch's reflected, repeated and circular pads take two or three axes of three to five alone.
+@pytest.mark.parametrize("mode", ["reflect", "edge", "wrap"])
+@pytest.mark.parametrize("shape, pads", [
+    ((7,), [2, 3]), ((3, 8), [0, 2, 0, 3]), ((3, 8), [1, 2, 2, 0]), ((3, 4, 5), [0, 0, 2, 0, 0, 1]), ((3, 4, 5), [0, 1, 2, 0, 2, 0]),
+    ((3, 4, 5), [2, 1, 0, 1, 2, 3]), ((2, 3, 4, 5), [0, 2, 0, 1, 0, 0, 3, 0]),
+])  # fmt: skip
+def test_pads_of_any_axes_are_what_runtimes_make_of_them(mode, shape, pads, tmp_path):
+    x = real(*shape)
+    nodes = [make.make_node("Pad", ["x", "pads"], ["y"], mode=mode)]
+    infos = [make.make_tensor_value_info("x", onnx.TensorProto.FLOAT, shape)]
+    out = [make.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [None] * len(shape))]
+    graph = make.make_graph(nodes, "g", infos, out, [make.make_tensor("pads", onnx.TensorProto.INT64, [len(pads)], pads)])
+    onnx.save(make.make_model(graph, opset_imports=[make.make_opsetid("", 19)], ir_version=9), tmp_path / "m.onnx")
+    want = plain_session(tmp_path / "m.onnx").run(None, {"x": x})
+    convoy("port", tmp_path / "m.onnx", "--to", "torch", "--interface", "source", "-o", tmp_path / "port.py")
+    near(torch_answer(tmp_path / "port.py", {"x": x}), want)
+
+
+def test_runtimes_go_by_the_nodes_where_the_file_says_other_axes_of_an_answer(tmp_path):
+    x = real(2, 3)
+    graph = make.make_graph(
+        [make.make_node("Relu", ["x"], ["y"])], "g",
+        [make.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [2, 3])],
+        [make.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [6])],
+    )  # fmt: skip
+    onnx.save(make.make_model(graph, opset_imports=[make.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
+    want = plain_session(tmp_path / "m.onnx").run(None, {"x": x})
+    done = convoy("port", tmp_path / "m.onnx", "--to", "torch", "-o", tmp_path / "port.py")
+    assert "output 'y' is [6] by the file, its node gives [2, 3]" in done.stdout + done.stderr
+    near(torch_answer(tmp_path / "port.py", {"x": x}), want)
 
 
 def test_pytorchs_bits_are_read(tmp_path):

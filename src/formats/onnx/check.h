@@ -10,6 +10,8 @@ namespace convoy::onnx {
 
 // Who made the model: what only other readers would stumble over is let pass in a file that somebody else wrote.
 enum class Maker : std::uint8_t { Somebody, Convoy };
+// The producer that our own files name.
+inline constexpr const char* own_producer = "convoy";
 
 // Names: inputs, initializers and results are each given once; every name is given before it is read, in an order of
 // computation, and the outputs are given at all. Attributes: each once, of the kind that it says and that the operator

@@ -98,8 +98,8 @@ Status write_model(const Graph& graph, const WriteOptions& options,
   if (options.opset < least_opset || options.opset > newest_opset)
     return fail(Fault::Usage, "--opset " + std::to_string(options.opset) + ": convoy writes operator sets " +
                                   std::to_string(least_opset) + " to " + std::to_string(newest_opset));
-  Document document{"convoy", CONVOY_VERSION, graph.name.empty() ? "model" : graph.name, options.opset, {}, {}, {}, {},
-                    {}};
+  Document document{
+      own_producer, CONVOY_VERSION, graph.name.empty() ? "model" : graph.name, options.opset, {}, {}, {}, {}, {}};
   Sink sink(graph, document);
   if (options.keeps_quantized) sink.keep_quantized();
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {

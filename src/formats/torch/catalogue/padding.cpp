@@ -221,9 +221,14 @@ Status write_pad(const Pad& op, Call& c) {
       const Size most = std::max(op.before[i], op.after[i]), limit = op.mode == PadMode::Reflect ? 1 : 0;
       if (most > 0 && (!n || most > *n - limit)) return c.refused("a " + mode + " pad that goes round more than once");
     }
+  // These modes want the pads of one, two or three axes, in front of which one or two have none.
+  std::string begin, end;
   if (!mode.empty()) {
-    if (rank < 3 || rank > 5 || first < 2) return c.refused("a " + mode + " pad of batch or channels");
-    first = 2;  // these modes want the pads of every spatial axis
+    constexpr std::size_t most_pairs = 3;
+    const std::size_t pairs = std::max(rank - first, rank < 3 ? std::size_t{1} : rank - 2);
+    if (pairs > most_pairs) return c.refused(fmt::format("a {} pad of {} axes", mode, pairs));
+    if (pairs == rank) begin = "[None]", end = "[0]";
+    first = rank - pairs;
   }
   Sizes pads;
   for (std::size_t i = rank; i-- > first;) {
@@ -233,7 +238,8 @@ Status write_pad(const Pad& op, Call& c) {
   std::string more = mode.empty() ? "" : ", mode=\"" + mode + "\"";
   if (mode.empty() && op.value != 0) more = ", value=" + number(op.value);
   const Expression x = c.begin(0);
-  c.result({fmt::format("F.pad({}, {}{})", x.text, tuple(pads), more), Binds::Atom, x.calls + 1, false, reason(op, c)});
+  c.result({fmt::format("F.pad({}{}, {}{}){}", begin.empty() ? x.text : postfix(x), begin, tuple(pads), more, end),
+            Binds::Atom, x.calls + 1, false, reason(op, c)});
   return {};
 }
 
