@@ -46,6 +46,7 @@ struct ReadOptions {
   std::optional<std::uint64_t> seed;  // source: what weights that no file gives are drawn with (0)
   std::string signature;  // which of a SavedModel's; empty: serving_default
   // Source: "NAME=VALUE", in Python's words, of names that it does not define, or not to a known value: "img_size=(32, 32, 3)".
+  // ONNX: of inputs, which are constants then: "sr=16000".
   std::vector<std::string> names;
 };
 

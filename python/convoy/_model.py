@@ -281,7 +281,8 @@ def load(source: Any, *inputs: Any, size=None, shapes=None, types=None, weights=
     seed
         Of source: what weights that no file gives are drawn with, as after the framework's own seed.
     names
-        Of source: values of names that it does not define, or not to a known value, such as {"img_size": (32, 32, 3)}.
+        Of source: values of names that it does not define, or not to a known value, such as {"img_size": (32, 32, 3)}. Of ONNX:
+        values of inputs, which are constants then, such as {"sr": 16000}.
     dequantize
         TFLite: quantised numbers as the real ones that they stand for.
     signature

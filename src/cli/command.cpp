@@ -145,10 +145,11 @@ void ModelOptions::offer_reading(CLI::App& app, const std::string& when) {
          "--allow-root", roots,
          when + "source: imports are also found below this folder, beside the package of the file (may be repeated)")
       ->allow_extra_args(false);
-  app.add_option("--set", names,
-                 when +
-                     "source: the value of a name that the file does not define, or not to a known value, such as "
-                     "img_size=(32,32,3) (may be repeated)")
+  app.add_option(
+         "--set", names,
+         when +
+             "ONNX: the value of an input, which is a constant then, such as sr=16000; source: that of a name that "
+             "the file does not define, or not to a known value, such as img_size=(32,32,3) (may be repeated)")
       ->allow_extra_args(false);
   app.add_flag(
       "--dequantize", dequantizes,
@@ -201,10 +202,9 @@ Result<ReadOptions> ModelOptions::asked() const {
 }
 
 Result<LoadOptions> ModelOptions::parsed() const {
-  for (const auto& [is_given, option] : {std::pair{!names.empty(), "--set"}, {!arguments.empty(), "--args"}})
-    if (is_given && !is_one_of_two && more.empty() && !is_source(file))
-      return fail(Fault::Usage, fmt::format("{}: '{}' is no source, and no other file asks for it; leave it out",
-                                            option, shown(file)));
+  if (!arguments.empty() && !is_one_of_two && more.empty() && !is_source(file))
+    return fail(Fault::Usage,
+                fmt::format("--args: '{}' is no source, and no other file asks for it; leave it out", shown(file)));
   const auto read = asked();
   if (!read) return std::unexpected(read.error());
   auto options = load_options(file, *read);

@@ -274,6 +274,11 @@ Result<Graph> load_blob(const Blob& blob, const std::filesystem::path& file, con
                               tf::begins_meta_graph(blob.bytes) || ends_table(blob.bytes);
   if (auto asked = within(file.filename().string(), signatures_asked(options, has_signatures)); !asked)
     return pass(asked);
+  if (!options.names.empty() && options.for_one_model && !onnx::begins_model(blob.bytes))
+    return within(file.filename().string(),
+                  Result<Graph>(fail(Fault::Usage,
+                                     "--set gives names of source and inputs of ONNX models a value, and this is "
+                                     "neither; leave it out")));
   auto graph = load_bytes(blob, file, options);
   if (graph && options.weights && !is_json(blob.bytes))
     graph = fail(Fault::Usage,

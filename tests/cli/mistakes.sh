@@ -158,7 +158,7 @@ ends 2 "a shape of no input, whose sizes are free" summary free.keras --shape no
 ends 2 "another type than the file declares" summary good.keras --shape 1,8,14,3:int64
 says "both types" "is said to be int64, and the file declares float32"
 ends 2 "a name for a file that asks for none" summary good.keras --set width=3
-says "a name for a file that asks for none" "--set: 'good.keras' is no source"
+says "a name for a file that asks for none" "good.keras: --set gives names of source and inputs of ONNX models a value"
 ends 2 "arguments for a file that takes none" run good.keras --input x.npy --args 3,4
 ends 2 "an input that there is not" run good.keras --input nope=x.npy
 says "an input that there is not" "names no input"

@@ -27,8 +27,8 @@ void FileNames::of_blocks(const Graph& graph, const ModelNode& node, const std::
 void FileNames::keep_values(Graph& graph) const {
   std::map<ValueId, std::string> argument;
   std::set<std::string> taken;
-  for (const auto& [value, name] : said_)
-    if (argument.emplace(value, name).second) taken.insert(name);
+  for (const auto& [value, name] : said_)  // bodies of several loops may call theirs alike
+    if (!argument.contains(value) && taken.insert(name).second) argument.emplace(value, name);
   for (std::size_t i = 0; i < graph.values.size(); ++i) {
     Value& value = graph.values[i];
     const auto found = argument.find({static_cast<std::int32_t>(i)});

@@ -6,6 +6,7 @@
 #include "formats/onnx/narrow_types.h"
 #include "formats/onnx/onnx.h"
 #include "formats/onnx/runtime_operators.h"
+#include "formats/onnx/set_inputs.h"
 #include "formats/onnx/types.h"
 #include "formats/recorded_type.h"
 #include "ops/expect.h"
@@ -59,22 +60,26 @@ Result<Graph> ModelReader::read() {
   return std::move(graph_);
 }
 
-// What the file says of an output is what its operators give, where no other sizes were asked for.
+// What the file says of an output is what its operators give. Sizes are often left over from an earlier state of the file, and
+// runtimes go by the nodes: an answer of other axes is worth telling of, where no other sizes were asked for.
 Status ModelReader::check_output(const std::string& name, const TensorType& type) const {
   const auto argument = std::ranges::find(model_.graph.outputs, name, &ValueInfo::name);
   if (argument == model_.graph.outputs.end()) return {};
-  const auto differs = [&](Fault fault, const std::string& file, const std::string& here) {
-    return fail(fault, "output '" + name + "' is " + file + " by the file, its node gives " + here);
+  const auto both = [&](const std::string& file, const std::string& here) {
+    return "output '" + name + "' is " + file + " by the file, its node gives " + here;
   };
   const auto dtype = argument->type ? dtype_of(*argument->type) : std::nullopt;
   // Whole numbers that are computed with may have become float32 here, which is no fault of the file.
   if (dtype && *dtype != type.dtype)
-    return differs(is_floating(*dtype) ? Fault::Format : Fault::Unsupported, std::string(name_of(*dtype)),
-                   std::string(name_of(type.dtype)));
+    return fail(is_floating(*dtype) ? Fault::Format : Fault::Unsupported,
+                both(std::string(name_of(*dtype)), std::string(name_of(type.dtype))));
   if (!argument->shape || !options_.size.empty() || !options_.shapes.empty() || !given_.empty()) return {};
   Shape shape;
   for (const NamedDim& dim : *argument->shape) shape.push_back(dim.size && *dim.size > 0 ? Dim(*dim.size) : Dim());
-  if (shape.size() != type.shape.size()) return differs(Fault::Format, text_of(shape), text_of(type.shape));
+  if (shape.size() == type.shape.size()) return {};
+  const std::string said = both(text_of(shape), text_of(type.shape));
+  if (model_.producer == own_producer) return fail(Fault::Format, said);
+  if (options_.remarks) options_.remarks->push_back(said + ", as runtimes do");
   return {};
 }
 
@@ -134,6 +139,7 @@ Result<std::vector<std::string>> ModelReader::wanted_outputs() const {
 
 Status ModelReader::add_initializers(const ModelGraph& graph, Names& names) {
   for (const StoredTensor& stored : graph.initializers) {
+    if (given_.contains(stored.name)) continue;  // an input's default
     auto tensor = within("initializer '" + stored.name + "'", source_.tensor(stored));
     if (!tensor) return pass(tensor);
     allowance_.add(tensor->count());
@@ -367,7 +373,10 @@ Result<Graph> read_model(const Blob& blob, const std::filesystem::path& folder, 
   const auto model = parse_model(blob.bytes);
   if (!model) return std::unexpected(model.error());
   if (auto sound = check_model(*model, Maker::Somebody); !sound) return pass(sound);
-  return ModelReader(*model, TensorSource(blob.keeper, folder, options.side_files), options, given).read();
+  auto set = inputs_set(*model, options);
+  if (!set) return pass(set);
+  set->insert(given.begin(), given.end());
+  return ModelReader(*model, TensorSource(blob.keeper, folder, options.side_files), options, *set).read();
 }
 
 Result<std::vector<LoadedTensor>> weights_of_model(const Blob& blob, const std::filesystem::path& folder) {

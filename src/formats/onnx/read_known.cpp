@@ -133,7 +133,9 @@ Status ModelReader::add_branch(const ModelNode& node, const std::vector<Known*>&
   if (!asked) return std::unexpected(asked.error());
   const Numbers* condition = *asked;
   if (!condition || condition->all.size() != 1 || !condition->known())
-    return fail(Fault::Unsupported, "its condition is computed by the model");
+    return fail(Fault::Unsupported,
+                "its condition is computed by the model; --shape gives sizes, and --set the value of an input, that "
+                "may decide it");
   const Attribute* branch = node.attribute(condition->all.front().value() != 0 ? "then_branch" : "else_branch");
   if (!branch || !branch->graph) return fail(Fault::Format, "has no such branch");
   const ModelGraph& graph = *branch->graph;
