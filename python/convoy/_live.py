@@ -199,12 +199,6 @@ def _free_batch(x: Any) -> Any:
     return packed(x, lambda one: {0: torch.export.Dim.AUTO} if isinstance(one, torch.Tensor) and one.ndim > 1 else None)
 
 
-def _asks_for_sizes(program: Any) -> bool:
-    """Whether the program went one way for sizes such as the example's: a free size that has bounds of its own."""
-    usual = 2  # what torch.export says of every free size
-    return any(int(bounds.lower) > usual or str(bounds.upper) not in ("int_oo", "oo") for bounds in program.range_constraints.values())
-
-
 def _plain(output: Any) -> Any:
     """Tuples with names, such as that of torch.topk, as plain ones: no exported program can be saved with others."""
     if isinstance(output, dict):
@@ -234,23 +228,31 @@ def _plain_outputs(module: Any) -> Iterator[None]:
 
 
 def _two_of(x: Any) -> Any:
-    """Twice the example: torch.export takes a batch of one for a size that never changes."""
+    """Twice the example, since torch.export takes a batch of one for a size that never changes; a copy, since it leaves notes on tensors of
+    what is free, which the next export would heed."""
     import torch
 
-    return packed(x, lambda one: torch.cat([one, one]) if isinstance(one, torch.Tensor) and one.ndim > 1 and one.shape[0] == 1 else one)
+    def two(one: Any) -> Any:
+        if not isinstance(one, torch.Tensor):
+            return one
+        return torch.cat([one, one]) if one.ndim > 1 and one.shape[0] == 1 else one.clone()
+
+    return packed(x, two)
 
 
 def _exported(module: Any, examples: tuple, frees_batch: bool) -> Any:
     import torch
 
-    try:
-        freed = _two_of(examples) if frees_batch else examples
-        program = torch.export.export(module, freed, dynamic_shapes=_free_batch(freed) if frees_batch else None)
-        if frees_batch and _asks_for_sizes(program):
-            program = torch.export.export(module, examples)
-    except Exception:
-        program = torch.export.export(module, examples)
-    return program
+    from . import _live_sizes
+
+    if frees_batch:
+        with contextlib.suppress(Exception):
+            freed = _two_of(examples)
+            program = torch.export.export(module, freed, dynamic_shapes=_free_batch(freed))
+            is_free = bool(program.range_constraints)
+            if not (_live_sizes.fixes_others(program, examples) or _live_sizes.are_asked_for(program) or is_free and not _live_sizes.is_right_elsewhere(module, program, freed)):
+                return program
+    return torch.export.export(module, examples)
 
 
 @contextlib.contextmanager
@@ -596,12 +598,16 @@ def _said_by(thing: Any, inputs: tuple, frees_batch: bool) -> dict:
 def read(thing: Any, folder: Path, inputs: tuple, use: Callable[[Path, dict], T]) -> T:
     """What `use` makes of the model's file, and of what an example says of its inputs. A module that is not carried with its batch free is carried with that of the example."""
     with read_from(thing):
-        path, said = written(thing, folder, inputs)
-        try:
-            return use(path, said)
-        except Unsupported:
-            if kind_of(thing) not in ("module", "script", "function") or not inputs:
-                raise
-        if kind_of(thing) == "script":
-            return use(path, _said_by(thing, inputs, frees_batch=False))
-        return use(*written(thing, folder, inputs, frees_batch=False))
+        return _read(thing, folder, inputs, use)
+
+
+def _read(thing: Any, folder: Path, inputs: tuple, use: Callable[[Path, dict], T]) -> T:
+    path, said = written(thing, folder, inputs)
+    try:
+        return use(path, said)
+    except (Unsupported, UsageError, BrokenFile) as error:  # of its own file a ScriptModule says nothing is wrong but with what is free
+        if not inputs or kind_of(thing) not in (("module", "script", "function") if isinstance(error, Unsupported) else ("script",)):
+            raise
+    if kind_of(thing) == "script":
+        return use(path, _said_by(thing, inputs, frees_batch=False))
+    return use(*written(thing, folder, inputs, frees_batch=False))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from . import _convoy
 from ._arguments import _array
 from ._live import packed, warn
-from ._live_keras_opened import Opened, left_as_they_are, opened
+from ._live_keras_opened import Opened, left_as_they_are, opened, type_of, with_names
 from .errors import Error, Unsupported, UsageError
 
 if TYPE_CHECKING:
@@ -34,35 +34,71 @@ def save(model: Any, path: Path, inputs: tuple) -> None:
             _check_activation(layer, key)
         if "call" in vars(layer) and any(one.__module__.startswith("keras.") for one in type(layer).__mro__):
             raise Unsupported(f"layer {layer.name!r} was given another call, which no file says", _place_of(model))
-    with opened(model, inputs) as written:
+    difference, written = _save_opened(model, path, inputs)
+    if difference and inputs and written.model is not model:
+        difference, written = _save_opened(model, path, inputs, f"does otherwise where sizes are free ({difference})")
+    if difference:
+        wish = "" if inputs or written.model is model else ", or the call goes by sizes: give an example input, whose sizes it is then read for"
+        raise Unsupported(f"the object gives other numbers than the file that Keras writes of it ({difference}): a class, a function or a call of its own "
+                          f"stands in it under a name of Keras's{wish}", _place_of(model))
+    if written.fixed_by:
+        warn(f"{_place_of(model)}: {written.fixed_by}; it was read for the sizes of the example alone")
+
+
+def _save_opened(model: Any, path: Path, inputs: tuple, fixed_by: str = "") -> tuple[str, Opened]:
+    """How it differs from what was written, and that."""
+    with opened(model, inputs, fixed_by) as written:
         try:
             written.model.save(path)
         except Exception as error:
             line = (str(error).strip() or "no message").splitlines()[0]
             raise Unsupported(f"Keras does not save the model ({type(error).__name__}: {line})", _place_of(model)) from error
-        _check_numbers(model, path, written)
+        return _difference(model, path, written), written
 
 
 def save_layer(layer: Any, path: Path, inputs: tuple) -> None:
     """As a model of this layer alone, which is left as it was."""
     keras = sys.modules["tf_keras" if any(one.__module__.startswith("tf_keras") for one in type(layer).__mro__) else "keras"]
+    flat: list[Any] = []
+    arrays: list[Any] = []
+
+    def symbol(shape: tuple, kind: str | None, name: str | None = None) -> Any:
+        flat.append(keras.Input(shape[1:], dtype=kind, name=name))
+        return flat[-1]
+
+    def symbol_of(array: np.ndarray, name: str | None) -> Any:
+        arrays.append(array)
+        return symbol(array.shape, type_of(array), name)
+
     if inputs:
-        arrays = [np.asarray(_array(x)) for x in inputs]
-        said = [((None, *x.shape[1:]), None if x.dtype.kind == "f" else str(x.dtype)) for x in arrays]
+        symbols = [with_names(packed(x, lambda one: np.asarray(_array(one))), symbol_of) for x in inputs]
     else:
         config: dict[str, Any] = getattr(layer, "get_build_config", dict)() or {}
         shape = config.get("input_shape")
         if not layer.built or not shape or not all(isinstance(n, (int, type(None))) for n in shape):
             raise UsageError("a layer alone does not say the shape of its input: give an example input", _place_of(layer))
-        said = [((None, *shape[1:]), None)]
+        symbols = [symbol(tuple(shape), None)]
     with left_as_they_are([layer, *layer._flatten_layers(include_self=False)]):
+        outputs = _called(layer, symbols, type(inputs[0]) is tuple if inputs else False)
+        save(keras.Model(flat[0] if len(flat) == 1 else flat, outputs, name=layer.name), path, (arrays if len(arrays) > 1 else arrays[0],) if arrays else ())
+
+
+def _called(layer: Any, symbols: list, are_arguments: bool) -> Any:
+    """Its outputs. Several inputs are its arguments, or one list of them; a tuple of all of them is taken apart first, a list last."""
+    ways = [symbols]
+    if len(symbols) > 1:
+        ways.append([symbols])
+    elif isinstance(symbols[0], (list, tuple)):
+        ways.insert(0 if are_arguments else 1, list(symbols[0]))
+    refusal: Exception | None = None
+    for way in ways:
         try:
-            symbols = [keras.Input(shape[1:], dtype=kind) for shape, kind in said]
-            model = keras.Model(symbols, layer(*symbols), name=layer.name)
+            return layer(*way)
         except Exception as error:
-            line = (str(error).strip() or "no message").splitlines()[0]
-            raise UsageError(f"is not called with its input ({type(error).__name__}: {line})", _place_of(layer)) from error
-        save(model, path, ())
+            refusal = refusal or error
+    assert refusal is not None
+    line = (str(refusal).strip() or "no message").splitlines()[0]
+    raise UsageError(f"is not called with its input ({type(refusal).__name__}: {line})", _place_of(layer)) from refusal
 
 
 def _build(model: Any, inputs: tuple) -> None:
@@ -139,28 +175,57 @@ def _given(model: Any, arrays: list) -> Any:
     return arrays[0] if len(arrays) == 1 else arrays
 
 
-def _check_numbers(model: Any, path: Path, written: Opened) -> None:
+def _difference(model: Any, path: Path, written: Opened) -> str:
     """Both on the same made-up numbers. Judged by most of them: what counts or chooses may turn over by a rounding. What was opened
-    has to be asked."""
-    asked = _convoy.Asked(None, None)
+    has to be asked, and of other sizes too where they are free."""
+    asked, settings = _convoy.Asked(None, None), _convoy.RunSettings()
     try:
         native = _convoy.load(os.fsencode(path), _convoy.ReadOptions(), asked)
         arrays = native.probing_inputs()
-        read = native.run(arrays, _convoy.RunSettings(), asked)
+        read = native.run(arrays, settings, asked)
     except Error:
-        return  # what cannot be read says so where it is read
+        return ""  # what cannot be read says so where it is read
+    is_opened = written.model is not model
     try:
-        live = [_numbers(y) for y in _leaves(model(*(arrays if written.arguments > 1 else [_given(written.model, arrays)])))]
+        live = _answers(model, written, arrays)
     except Exception as error:
-        if written.model is not model:
+        if is_opened:
             raise Unsupported(f"it has classes of its own, which are held against what their calls do, and cannot be asked ({type(error).__name__})",
                               _place_of(model)) from error
-        return  # a model that takes its inputs in another way
+        return ""  # a model that takes its inputs in another way
+    found = _compared(native, read, live)
+    for other in _of_other_sizes(native, arrays) if is_opened and not found else ():
+        try:
+            read, live = native.run(other, settings, asked), _answers(model, written, other)
+        except Exception:
+            continue  # one of both takes no such sizes
+        said = next((f"output '{name}' is {list(theirs.shape)} instead of {list(ours.shape)}"
+                     for name, ours, theirs in zip(native.result_names, read, live) if ours.shape != theirs.shape), "") or _compared(native, read, live)  # fmt: skip
+        found = found or said and f"{said}, of inputs {', '.join(str(list(one.shape)) for one in other)}"
+    return found
+
+
+def _compared(native: Any, read: list, live: list) -> str:
     halves = any(name in ("float16", "bfloat16") for name in native.dtypes)
     for name, ours, theirs in zip(native.result_names, read, live):
         if ours.shape == theirs.shape and ours.dtype.kind == "f" and theirs.dtype.kind == "f" and theirs.size:
             ours, theirs = ours.astype("float64"), theirs.astype("float64")
             off = np.abs(ours - theirs)
             if np.mean(off > _FAR[halves] * np.abs(theirs).max()) > _SHARE:
-                raise Unsupported(f"the object gives other numbers than the file that Keras writes of it (output '{name}' differs by up to {off.max():.3g}): a class, a "
-                                  "function or a call of its own stands in it under a name of Keras's", _place_of(model))
+                return f"output '{name}' differs by up to {off.max():.3g}"
+    return ""
+
+
+def _answers(model: Any, written: Opened, arrays: list) -> list:
+    return [_numbers(y) for y in _leaves(model(*(arrays if written.arguments > 1 else [_given(written.model, arrays)])))]
+
+
+def _of_other_sizes(native: Any, arrays: list) -> Iterator[list]:
+    """Numbers made up for a batch of one and of one more, and for what else is free one less, where these are free."""
+    shapes = [shape for _, _, shape in native.inputs]
+    if all(shape and shape[0] is None for shape in shapes):
+        yield [one[:1] for one in arrays]
+        yield [np.concatenate([one, one[:1][..., ::-1] if one.ndim > 1 else one[:1]]) for one in arrays]
+    others = [[i for i, n in enumerate(shape) if i and n is None] for shape in shapes]
+    if any(others):
+        yield [one[tuple(slice(0, n - (i in free) or n) for i, n in enumerate(one.shape))] for one, free in zip(arrays, others)]

@@ -7,6 +7,7 @@ import sys
 from _thread import allocate_lock, get_ident
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from . import _live_keras_sizes
 from .errors import Unsupported
 
 if TYPE_CHECKING:
@@ -21,35 +22,50 @@ class Opened(NamedTuple):
 
     model: Any
     arguments: int
+    fixed_by: str = ""  # why the sizes of its inputs are the example's and none is free
 
 
 @contextlib.contextmanager
-def opened(model: Any, inputs: tuple) -> Iterator[Opened]:
-    """For as long as this lasts; where there is nothing to open, or no way to, the model itself."""
+def opened(model: Any, inputs: tuple, fixed_by: str = "") -> Iterator[Opened]:
+    """For as long as this lasts; where there is nothing to open, or no way to, the model itself. Free sizes stay free unless its calls go
+    by them, or `fixed_by` says why not."""
     keras = sys.modules.get("keras")
     layers = [model, *model._flatten_layers(include_self=False)]
     own = [layer for layer in layers if _is_own(layer)]
     if not own or keras is None or not isinstance(model, keras.Model) or not all(_can_be_opened(layer) for layer in own):
         yield Opened(model, 1)
         return
-    with _opening, left_as_they_are(layers):
+    with _opening, left_as_they_are(layers), _slices_followed(keras):
         through = _containing(layers, own)
-        try:
+        made, refusal = None, None
+        if not fixed_by:
             try:
                 made = _followed(keras, model, through, inputs)
-            except ValueError as error:
-                if "unique" not in str(error):
-                    raise
-                _name_apart(layers)
-                made = _followed(keras, model, through, inputs)
-        except Exception as error:
+                fixed_by = _live_keras_sizes.asked_for(keras, lambda sizes: _followed(keras, model, through, inputs, sizes))
+            except Exception as error:
+                fixed_by, refusal = "cannot be followed with sizes that are free " + f"({_line(error)})", error
+        if fixed_by and inputs:
+            try:
+                made = _followed(keras, model, through, inputs, _AS_GIVEN)._replace(fixed_by=fixed_by)
+            except Exception as error:
+                made, refusal = None, refusal or error
+        elif fixed_by and refusal is None:
+            raise Unsupported(f"{fixed_by}: give an example input, whose sizes it is then read for", _place_of(model))
+        if refusal is not None and made is None:
             if _structure_of(model) is None:  # else it may be cut in front of what cannot be followed
-                line = (str(error).strip() or type(error).__name__).splitlines()[0]
                 wish = "" if inputs else "; give an example input, as it is called with"
-                raise Unsupported(f"is a class of its own, and what its call does cannot be followed ({line}){wish}",
-                                  f"model '{model.name}' ({type(model).__name__})") from error
+                raise Unsupported(f"is a class of its own, and what its call does cannot be followed ({_line(refusal)}){wish}", _place_of(model)) from refusal
             made = Opened(model, 1)
+        assert made is not None
         yield made
+
+
+def _place_of(model: Any) -> str:
+    return f"model '{model.name}' ({type(model).__name__})"
+
+
+def _line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
 def _is_own(layer: Any) -> bool:
@@ -100,6 +116,17 @@ def _called_through(layers: list) -> Iterator[None]:
                 del kind.__call__
 
 
+@contextlib.contextmanager
+def _slices_followed(keras: Any) -> Iterator[None]:
+    """Keras follows x[:2,], and not x[:2], which is the same."""
+    usual = keras.KerasTensor.__getitem__
+    keras.KerasTensor.__getitem__ = lambda self, key: usual(self, (key,) if isinstance(key, slice) else key)
+    try:
+        yield
+    finally:
+        keras.KerasTensor.__getitem__ = usual
+
+
 def _name_apart(layers: list) -> None:
     """Two blocks of one class may call their layers the same."""
     seen: set[str] = set()
@@ -110,8 +137,22 @@ def _name_apart(layers: list) -> None:
         seen.add(one.name)
 
 
-def _followed(keras: Any, model: Any, through: list, inputs: tuple) -> Opened:
-    given = _symbols(keras, model, inputs)
+_AS_GIVEN = (0, 0)
+
+
+def _followed(keras: Any, model: Any, through: list, inputs: tuple, sizes: tuple[int, int] | None = None) -> Opened:
+    """`sizes`: what stands for a batch, and for any other size, that is free otherwise."""
+    try:
+        return _followed_once(keras, model, through, inputs, sizes)
+    except ValueError as error:
+        if "unique" not in str(error):
+            raise
+    _name_apart([model, *model._flatten_layers(include_self=False)])
+    return _followed_once(keras, model, through, inputs, sizes)
+
+
+def _followed_once(keras: Any, model: Any, through: list, inputs: tuple, sizes: tuple[int, int] | None) -> Opened:
+    given = _symbols(keras, model, inputs, sizes)
     with _called_through(through):
         outputs = model(*given)
     return Opened(keras.Model(given[0] if len(given) == 1 else list(given), outputs, name=model.name), len(given))
@@ -122,27 +163,34 @@ def _structure_of(model: Any) -> Any:
     return getattr(getattr(model, "_functional", None) or model, "_inputs_struct", None)
 
 
-def _symbols(keras: Any, model: Any, inputs: tuple) -> tuple:
+def _symbols(keras: Any, model: Any, inputs: tuple, sizes: tuple[int, int] | None) -> tuple:
     """What stands for the arguments of the model's call."""
     known = _structure_of(model)
-    if known is not None:
-        return (keras.tree.map_structure(lambda one: keras.Input(batch_shape=one.shape, dtype=one.dtype, name=one._keras_history.operation.name), known),)
+    if known is not None and sizes != _AS_GIVEN:
+        return (keras.tree.map_structure(
+            lambda one: keras.Input(batch_shape=_sized(one.shape, sizes), dtype=one.dtype, name=one._keras_history.operation.name), known),)  # fmt: skip
     if inputs:
-        return tuple(_packed(one, lambda array, name: keras.Input(array.shape[1:], dtype=_type_of(array), name=name)) for one in inputs)
+        shape_of = (lambda array: array.shape) if sizes == _AS_GIVEN else (lambda array: _sized((None, *array.shape[1:]), sizes))
+        return tuple(with_names(one, lambda array, name: keras.Input(batch_shape=shape_of(array), dtype=type_of(array), name=name)) for one in inputs)
     if any(isinstance(one, keras.layers.Embedding) for one in model._flatten_layers()):
         raise ValueError("an Embedding takes whole numbers, which only an example shows")
-    return tuple(_packed(shape, lambda one, name: keras.Input(one[1:], name=name)) for shape in model._build_shapes_dict.values())
+    return tuple(with_names(shape, lambda one, name: keras.Input(batch_shape=_sized((None, *one[1:]), sizes), name=name))
+                 for shape in model._build_shapes_dict.values())  # fmt: skip
 
 
-def _packed(x: Any, of: Callable[[Any, str | None], Any], name: str | None = None) -> Any:
+def _sized(shape: tuple, sizes: tuple[int, int] | None) -> tuple:
+    return shape if sizes is None else tuple(sizes[i > 0] if n is None else n for i, n in enumerate(shape))
+
+
+def with_names(x: Any, of: Callable[[Any, str | None], Any], name: str | None = None) -> Any:
     """What `of` makes of each array or shape and of its key, packed as these are."""
     if isinstance(x, dict):
-        return {key: _packed(one, of, key) for key, one in x.items()}
+        return {key: with_names(one, of, key) for key, one in x.items()}
     if isinstance(x, (list, tuple)) and any(hasattr(one, "__len__") for one in x):
-        return [_packed(one, of) for one in x]
+        return [with_names(one, of) for one in x]
     return of(x, name)
 
 
-def _type_of(array: Any) -> str | None:
+def type_of(array: Any) -> str | None:
     """Real numbers become what the model computes in."""
     return None if array.dtype.kind == "f" else str(array.dtype)

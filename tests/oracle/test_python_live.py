@@ -935,3 +935,30 @@ def test_functions_and_layers_are_models(convoy, tmp_path):
     assert np.allclose(convoy.load(attention, *both)(*both), np.asarray(attention(*both)), atol=1e-5)
     with pytest.raises(convoy.UsageError, match=r"is a class: give a model that was made of it, Linear\(...\)"):
         convoy.load(nn.Linear, x)
+
+
+@pytest.mark.parametrize("made, shapes", [
+    (L.Add, [(2, 5), (2, 5)]), (lambda: L.Concatenate(axis=1), [(2, 5, 3), (2, 4, 3)]), (lambda: L.Dot((2, 1)), [(2, 5, 3), (2, 3, 4)]), (L.Multiply, [(2, 5)] * 3),
+    (L.Attention, [(2, 5, 3), (2, 4, 3)]), (L.AdditiveAttention, [(2, 5, 3), (2, 4, 3)]), (lambda: L.MultiHeadAttention(2, 3), [(2, 5, 3), (2, 4, 3), (2, 4, 3)]),
+], ids=["Add", "Concatenate", "Dot", "Multiply", "Attention", "AdditiveAttention", "MultiHeadAttention"])  # fmt: skip
+def test_a_layer_of_several_inputs_takes_them_one_by_one_or_in_a_list(convoy, made, shapes):
+    keras.utils.set_random_seed(3)
+    layer = made()
+    given = [np.random.default_rng(n).standard_normal(shape).astype("float32") for n, shape in enumerate(shapes)]
+    wanted = np.asarray(layer(*given) if isinstance(layer, L.MultiHeadAttention) else layer(given))
+    for example in (given, [given], [tuple(given)]):
+        model = convoy.load(layer, *example)
+        assert [one.shape[1:] for one in model.inputs] == [shape[1:] for shape in shapes]
+        assert np.allclose(model(*given), wanted, atol=1e-5)
+    assert np.allclose(convoy.to_torch(layer, *given)(*map(torch.from_numpy, given)).detach(), wanted, atol=1e-5)
+    assert not layer._inbound_nodes
+
+
+def test_a_layer_of_one_s_own_takes_a_dict(convoy):
+    class Both(L.Layer):
+        def call(self, given):
+            return given["first"] - given["second"]
+
+    given = {"first": X, "second": X[:, ::-1]}
+    model = convoy.load(Both(), given)
+    assert [one.name for one in model.inputs] == ["first", "second"] and np.allclose(next(iter(model(given).values())), X - X[:, ::-1])

@@ -249,7 +249,12 @@ Result<Value*> Mapping::find(Value key) {
   const auto text = key_text(key);
   if (!text) return std::unexpected(text.error());
   const auto found = places_.find(*text);
-  return found == places_.end() ? nullptr : &entries[found->second].second;
+  if (found != places_.end()) return &entries[found->second].second;
+  const auto no_number = [](const Value& one) { return one.object() ? one.object()->expect_no_number() : Status(); };
+  if (auto other = no_number(key); !other)
+    for (const auto& [held, value] : entries)
+      if (held.is_number() || !no_number(held)) return std::unexpected(other.error());
+  return nullptr;
 }
 
 Status Mapping::put(Interpreter& in, Value key, Value value) {

@@ -113,6 +113,8 @@ class Object {
   virtual Result<Size> length(Interpreter&);
   virtual Result<ValueList> elements(Interpreter&);
   virtual Result<bool> contains(Interpreter&, Value value);
+  // Of a key that a dictionary does not hold. Fails: it may be one of its numbers all the same.
+  virtual Status expect_no_number() const { return {}; }
   // Of its own, for copy.deepcopy. Nothing: it never changes, and is shared.
   virtual Result<std::optional<Value>> copied(Interpreter&) { return std::nullopt; }
 };

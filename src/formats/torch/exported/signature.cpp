@@ -63,6 +63,19 @@ void tell_of_range(ExportedBuilder& builder, const std::string& input, std::size
                  ": at others the program may go another way, which is not in the file");
 }
 
+// A bound of a size by a number is a range, too; small numbers beside what sizes become are PyTorch's own questions, whether windows
+// fit and how numbers lie. "L['x'].size()[0] != 3" and "6*L['x'].size()[0] > 20" are decisions that the program made.
+bool is_asked_anyway(std::string_view condition) {
+  const std::size_t last = condition.find_last_of(' ');
+  if (last == std::string_view::npos || last + 1 == condition.size()) return false;
+  const std::string_view number = condition.substr(last + 1), left = condition.substr(0, condition.find(' '));
+  if (number.find_first_not_of("0123456789") != std::string_view::npos) return false;
+  if (condition.find('%') != std::string_view::npos || condition.find("==") != std::string_view::npos) return false;
+  if (condition.find("!=") != std::string_view::npos) return number == "0" || number == "1";
+  const bool is_size = left.ends_with(']') && left.find('*') == std::string_view::npos && left.size() + 4 >= last;
+  return is_size || number == "0" || number == "1" || number == "2";
+}
+
 // "x.shape[0] == y.shape[0]", which inputs that come together do.
 bool asks_for_one_batch(std::string_view text) {
   constexpr std::string_view batch = ".shape[0]", equal = " == ";
@@ -161,10 +174,7 @@ Status read_guards(ExportedBuilder& builder) {
   for (const Json& guard : list_member(builder.archive.program, "guards_code")) {
     if (!guard.is_string()) continue;
     std::string text = guard.get<std::string>();
-    const std::size_t last = text.find_last_of(" ");
-    const bool bounds = last != std::string::npos && last + 1 < text.size() &&
-                        text.find_first_not_of("0123456789", last + 1) == std::string::npos;
-    if (bounds && text.find('%') == std::string::npos && text.find("==") == std::string::npos) continue;
+    if (is_asked_anyway(text)) continue;
     constexpr std::string_view begins = "L['", ends = "']", size = ".size()";
     for (std::size_t at = text.find(begins); at != std::string::npos; at = text.find(begins, at)) {
       text.erase(at, begins.size());

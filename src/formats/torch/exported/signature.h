@@ -7,8 +7,8 @@ namespace convoy::torch {
 // Inputs, parameters, buffers and constants of the signature. Fails: one that the archive lacks; an input of another kind.
 Status read_signature_inputs(ExportedBuilder& builder, const Json& signature);
 
-// Conditions under which the program was followed, "L['x'].size()[2] > L['x'].size()[3]"; those that only bound a size by a
-// number are what windows ask anyway, and ranges. Fails: the inputs' sizes do not meet one.
+// Conditions under which the program was followed, "L['x'].size()[2] > L['x'].size()[3]"; not those that windows, ranges and PyTorch's own
+// questions ask anyway.
 Status read_guards(ExportedBuilder& builder);
 
 // Fails: an output that is no tensor or is not carried; a buffer that the program changes.

@@ -178,6 +178,8 @@ Result<std::optional<Value>> FreeSize::unary(Interpreter& in, std::string_view s
   return binary(in, "*", Value::of(std::int64_t{-1}), false);
 }
 
+Status FreeSize::expect_no_number() const { return free_decision(text); }
+
 Result<bool> FreeSize::truth(Interpreter& in) {
   if (is_size()) return true;  // no axis is empty
   if (axis < 0) return free_decision(text);

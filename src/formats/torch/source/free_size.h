@@ -40,6 +40,7 @@ class FreeSize : public python::Object {
                                               bool reversed) override;
   Result<std::optional<python::Value>> unary(python::Interpreter& in, std::string_view symbol) override;
   Result<bool> truth(python::Interpreter& in) override;
+  Status expect_no_number() const override;
   bool is_size() const { return !at; }  // the size itself
   Result<python::Value> number(python::Interpreter& in, const Cells& cells) const;
   // Of one size alone.
