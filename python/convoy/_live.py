@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path  # it takes as long to import as all else here
 
     import numpy as np
+
+    from ._live_state import Held
 else:
     from . import _numpy as np
 
@@ -256,6 +258,21 @@ def _exported(module: Any, examples: tuple, frees_batch: bool) -> Any:
 
 
 @contextlib.contextmanager
+def _masks_are_used() -> Iterator[None]:
+    """nn.Transformer looks at the numbers of a mask for whether it is causal, which would only be faster: the mask is used all the same."""
+    import torch
+
+    transformer: Any = torch.nn.modules.transformer
+    usual = getattr(transformer, "_detect_is_causal_mask", None)
+    transformer._detect_is_causal_mask = lambda mask, is_causal=None, size=None: is_causal is True
+    try:
+        yield
+    finally:
+        if usual is not None:
+            transformer._detect_is_causal_mask = usual
+
+
+@contextlib.contextmanager
 def _export_is_quiet() -> Iterator[None]:
     """PyTorch prints a page of frames for what it raises as well, and warns of what forward() keeps in lines of its own."""
     import logging
@@ -349,7 +366,7 @@ def _examples_of(module: Any, inputs: tuple) -> tuple:
 
 
 def _save_called_with(module: Any, examples: tuple, path: Path, frees_batch: bool) -> tuple[Path, dict]:
-    from . import _live_source, _live_state
+    from . import _live_hooks, _live_source, _live_state
 
     place = type(module).__name__
     kept = _live_state.Kept(module)
@@ -363,11 +380,21 @@ def _save_called_with(module: Any, examples: tuple, path: Path, frees_batch: boo
                 _export(module, examples, path, frees_batch)
             except Unsupported as error:
                 refusal = error.what
+        padding, watching = _live_state.remark_on_padding(module, examples), ""
         if refusal:
-            try:
-                said = _live_source.save(module, examples, source, frees_batch)
-            except Error as error:
-                raise Unsupported(f"{refusal}; as source it is not read either ({error})", place) from error
+            held = _live_state.Held(module)
+            with _live_hooks.left_out(module, examples) as watching:
+                if watching and _is_exported_as(held, module, examples, path, frees_batch):
+                    refusal = ""
+                else:
+                    try:
+                        said = _live_source.save(module, examples, source, frees_batch, held)
+                    except Error as error:
+                        raise Unsupported(f"{refusal}; as source it is not read either ({error})", place) from error
+    if padding:
+        warn(f"{place}: {padding}")
+    if watching:
+        warn(f"{place}: it was read without its hooks that only watch ({watching})")
     if said is not None:
         warn(f"{place}: {refusal}; it was read as source, the text of its classes with the settings and weights that it has now")
         return source, said
@@ -377,13 +404,35 @@ def _save_called_with(module: Any, examples: tuple, path: Path, frees_batch: boo
     return path, {}
 
 
+def _is_exported_as(held: Held, module: Any, examples: tuple, path: Path, frees_batch: bool) -> bool:
+    """Whether torch.export takes the module as it is now, and it answers as `held` does."""
+    from . import _live_source
+
+    with _attributes_kept(module), _export_is_quiet():
+        try:
+            _export(module, examples, path, frees_batch)
+        except Unsupported:
+            return False
+    try:
+        _live_source.check_answers(held, examples, str(path), {})
+    except Error:
+        return False
+    return True
+
+
 def _export(module: Any, examples: tuple, path: Path, frees_batch: bool) -> None:
+    with _masks_are_used():
+        _export_as_it_is(module, examples, path, frees_batch)
+
+
+def _export_as_it_is(module: Any, examples: tuple, path: Path, frees_batch: bool) -> None:
     import torch
 
     try:
         program = _exported(module, examples, frees_batch)
     except Exception as error:
-        raise Unsupported(f"torch.export does not take the module ({_first_line(error)})") from error
+        why = "it decides by numbers of tensors, which come only when it runs" if type(error).__name__ == "GuardOnDataDependentSymNode" else _first_line(error)
+        raise Unsupported(f"torch.export does not take the module ({why})") from error
     try:
         torch.export.save(program, str(path))
     except Exception as error:
@@ -598,7 +647,38 @@ def _said_by(thing: Any, inputs: tuple, frees_batch: bool) -> dict:
 def read(thing: Any, folder: Path, inputs: tuple, use: Callable[[Path, dict], T]) -> T:
     """What `use` makes of the model's file, and of what an example says of its inputs. A module that is not carried with its batch free is carried with that of the example."""
     with read_from(thing):
-        return _read(thing, folder, inputs, use)
+        try:
+            return _read(thing, folder, inputs, use)
+        except Unsupported as error:
+            plain = _with_plain_weights(thing, inputs) if kind_of(thing) == "module" else None
+            if plain is None:
+                raise
+            try:
+                return _read(plain, folder, inputs, functools.partial(_used_if_held, thing, inputs, use))
+            except Unsupported:
+                raise error from None
+
+
+def _with_plain_weights(module: Any, inputs: tuple) -> Any:
+    from . import _live_state
+
+    try:
+        plain = _live_state.without_computed_weights(module) if inputs else None
+    except Exception:
+        return None  # what cannot be copied, or computed by itself
+    if plain is not None:
+        warn(f"{type(module).__name__}: what computes its weights (parametrizations, normalizations, prunings) is not carried: it was read with the weights "
+             "that they give now")
+    return plain
+
+
+def _used_if_held(module: Any, inputs: tuple, use: Callable[[Path, dict], T], path: Path, said: dict) -> T:
+    """What `use` makes of a file that answers as the module does."""
+    from . import _live_source, _live_state
+
+    with _in_eval_mode(module):
+        _live_source.check_answers(_live_state.Held(module), _examples_of(module, inputs), str(path), said)
+    return use(path, said)
 
 
 def _read(thing: Any, folder: Path, inputs: tuple, use: Callable[[Path, dict], T]) -> T:

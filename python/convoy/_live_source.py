@@ -17,7 +17,7 @@ import types
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
-from . import _convoy, _text_of, _weights
+from . import _convoy, _live_state, _text_of, _weights
 from ._arguments import _array, _reading
 from .errors import Error, Unsupported
 
@@ -257,6 +257,8 @@ class _Text:
         """A layer of PyTorch's makes its own parameters: those that another part has already are the same ones."""
         import torch
 
+        if isinstance(thing, (torch.nn.ParameterList, torch.nn.ParameterDict)):
+            return name  # made of them
         if isinstance(thing, torch.nn.MultiheadAttention) or not thing._modules:
             for parameter, value in thing.named_parameters():
                 if id(value) not in self.known:
@@ -287,7 +289,7 @@ class _Text:
             return "{" + ", ".join(f"{name!r}: {self.expression(one)}" for name, one in thing.items()) + "}"
         said = []
         for name, default in _asked_by(kind):
-            value = _setting(thing, name)
+            value = _transformer_setting(thing, name) if isinstance(thing, _transformers()) else _setting(thing, name)
             if value is _setting:
                 if default is inspect.Parameter.empty:
                     raise Unsupported(f"{_words(kind)} does not keep the {name!r} that it was made with")
@@ -308,7 +310,7 @@ class _Text:
         except _HasNoWords:
             raise Unsupported(f"{name!r} of {_words(type(thing))} is {type(value).__qualname__}, which no program says in words") from None
 
-    def remade(self, thing: Any, kind: Any, forward: str = "") -> str:
+    def remade(self, thing: Any, kind: Any, rest: str = "") -> str:
         """A class that begins as this instance is."""
         import torch
 
@@ -333,7 +335,7 @@ class _Text:
             body += [f"self.register_buffer({name!r}, {self.expression(one)})" for name, one in thing._buffers.items()]
             body += [f"self.add_module({name!r}, {self.expression(part)})" if part is not None else f"self.{name} = None" for name, part in thing._modules.items()]
         name = self.new_name(kind.__name__)
-        self.add("\n".join([f"class {name}({kind.__name__}):", "    def __init__(self):", *(f"        {line}" for line in body)]) + forward)
+        self.add("\n".join([f"class {name}({kind.__name__}):", "    def __init__(self):", *(f"        {line}" for line in body)]) + rest)
         return name
 
     def place(self, words: str, file: str) -> str:
@@ -403,6 +405,38 @@ def _setting(thing: Any, name: str) -> Any:
     if name == "bias" and getattr(thing, name, True) is None:
         return False
     return getattr(thing, name, _setting)
+
+
+def _transformers() -> tuple:
+    import torch
+
+    return (torch.nn.Transformer, torch.nn.TransformerEncoder, torch.nn.TransformerDecoder, torch.nn.TransformerEncoderLayer, torch.nn.TransformerDecoderLayer)
+
+
+def _transformer_setting(thing: Any, name: str) -> Any:
+    """Those of nn.Transformer and its parts lie in the layers that they were made with."""
+    import torch
+
+    stacks: dict[str, Any] = {"encoder": torch.nn.TransformerEncoder, "decoder": torch.nn.TransformerDecoder}
+    if isinstance(thing, torch.nn.Transformer):
+        inner = {"num_encoder_layers": "encoder", "num_decoder_layers": "decoder"}.get(name)
+        if inner:
+            return getattr(getattr(thing, inner), "num_layers", _setting)
+        if name in ("custom_encoder", "custom_decoder"):
+            part = getattr(thing, name.removeprefix("custom_"))
+            return None if type(part) is stacks[name.removeprefix("custom_")] else part
+        if name in ("d_model", "nhead", "batch_first") or type(thing.encoder) is not torch.nn.TransformerEncoder:
+            return getattr(thing, name, _setting)
+        return _transformer_setting(thing.encoder.layers[0], name)
+    if isinstance(thing, (torch.nn.TransformerEncoder, torch.nn.TransformerDecoder)):
+        if name in ("encoder_layer", "decoder_layer"):
+            return thing.layers[0]
+        return getattr(thing, name, _setting)
+    inside = {"d_model": ("linear1", "in_features"), "dim_feedforward": ("linear1", "out_features"), "nhead": ("self_attn", "num_heads"), "batch_first": ("self_attn", "batch_first"),
+              "layer_norm_eps": ("norm1", "eps"), "dropout": ("dropout", "p")}.get(name)  # fmt: skip
+    if inside:
+        return getattr(getattr(thing, inside[0]), inside[1])
+    return thing.linear1.bias is not None if name == "bias" else getattr(thing, name, _setting)
 
 
 def _looked_up(thing: Any) -> dict[str, Any]:
@@ -481,7 +515,8 @@ def _program(module: Any, examples: tuple) -> _Text:
     if _is_known(type(module)):
         text.add(f"model = {text.module(module)}")
     else:
-        text.add(f"model = {text.remade(module, type(module), forward)}()")
+        called = f"\n    __qualname__ = {type(module).__name__!r}"  # by which its ports know it
+        text.add(f"model = {text.remade(module, type(module), called + forward)}()")
     return text
 
 
@@ -500,7 +535,7 @@ def _said(module: Any, examples: tuple, frees_batch: bool, roots: set[str]) -> d
     return {name: one for name, one in said.items() if one}
 
 
-def save(module: Any, examples: tuple, path: Path, frees_batch: bool) -> dict:
+def save(module: Any, examples: tuple, path: Path, frees_batch: bool, held: _live_state.Held) -> dict:
     """Writes the program and its weights beside it; what to read it with. Fails where it is not read, or computes something else."""
     import torch
 
@@ -514,7 +549,7 @@ def save(module: Any, examples: tuple, path: Path, frees_batch: bool) -> dict:
     for frees in (True, False) if frees_batch else (False,):
         said = _said(module, examples, frees, text.roots)
         try:
-            _check_answers(module, examples, str(path), said)
+            check_answers(held, examples, str(path), said)
             return said
         except Error as error:
             refusal = refusal or error
@@ -522,20 +557,17 @@ def save(module: Any, examples: tuple, path: Path, frees_batch: bool) -> dict:
     raise Unsupported(text.place(str(refusal), path.name))
 
 
-def _check_answers(module: Any, examples: tuple, path: str, said: dict) -> None:
+def check_answers(held: _live_state.Held, examples: tuple, path: str, said: dict) -> None:
     """What the program computes of the example is what the module answers."""
-    import copy
-
     import torch
 
     asked = _convoy.Asked(None, None)
     native = _convoy.load(path.encode(), _reading(**said), asked)
     settings = _convoy.RunSettings()
     settings.doubles = True
-    wide = functools.cache(lambda: copy.deepcopy(module).double())
     for given, words in _tried(examples):
         try:
-            own, room = _own_answers(module, wide, given)
+            own, room = _own_answers(held.module, held.wide, given)
         except Exception:
             if given is examples:
                 raise
@@ -575,11 +607,9 @@ def _own_answers(module: Any, wide: Callable[[], Any], examples: tuple) -> tuple
     float64 that `wide` makes, where a changed epsilon shows, unless the module computes in no other type than its own."""
     import torch
 
-    from . import _live_state
-
     def called(one: Any, given: tuple) -> list[Any]:
         twin = _live_state.twin(one)
-        with torch.no_grad(), torch.random.fork_rng(devices=[]):
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):  # as it is exported: without, nn.TransformerEncoder drops what is padded
             return [one for one in torch.utils._pytree.tree_leaves(twin(*given)) if isinstance(one, torch.Tensor)]
 
     own = called(module, examples)

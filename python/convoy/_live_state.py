@@ -16,7 +16,59 @@ def twin(module: Any) -> Any:
     """A copy with the same parameters and whatever else it keeps for itself, so that a call leaves the module as it is."""
     import copy
 
-    return copy.deepcopy(module, {id(one): one for one in module.parameters()})
+    return copy.deepcopy(module, {id(one): one for one in module.parameters()} | _of_last_call(module))
+
+
+def _of_last_call(module: Any) -> dict[int, Any]:
+    """Tensors that the last call left behind with what they were computed of, which PyTorch copies only without that."""
+    import torch
+
+    left = [one for part in module.modules() for one in vars(part).values() if isinstance(one, torch.Tensor) and not one.is_leaf]
+    return {id(one): one.detach().clone() for one in left}
+
+
+def without_computed_weights(module: Any) -> Any:
+    """A copy whose weights are what its parametrizations, weight normalizations and prunings make of them in inference; None: it has none."""
+    import copy
+
+    import torch
+    from torch.nn.utils import parametrize, prune
+
+    made, found = copy.deepcopy(module, _of_last_call(module)).eval(), False
+    with torch.no_grad():
+        for part in made.modules():
+            if parametrize.is_parametrized(part):  # its class is that of the original too, from which remove_parametrizations takes the weight
+                weights = {name: torch.nn.Parameter(getattr(part, name).clone()) for name in part.parametrizations}
+                del part.parametrizations
+                part.__class__ = type(part).__bases__[0]
+                for name, weight in weights.items():
+                    part.register_parameter(name, weight)
+                found = True
+            for hook in list(part._forward_pre_hooks.values()):
+                if isinstance(hook, prune.BasePruningMethod):
+                    prune.remove(part, hook._tensor_name)
+                elif type(hook).__name__ == "WeightNorm":
+                    torch.nn.utils.remove_weight_norm(part, hook.name)
+                elif type(hook).__name__ == "SpectralNorm":
+                    torch.nn.utils.remove_spectral_norm(part, hook.name)
+                else:
+                    continue
+                found = True
+    return made if found else None
+
+
+class Held:
+    """What a module answers: a copy of now, which later calls and changes of the module leave as it is."""
+
+    def __init__(self, module: Any) -> None:
+        import copy
+        import functools
+
+        try:
+            self.module = twin(module)
+        except Exception:
+            self.module = module
+        self.wide = functools.cache(lambda: copy.deepcopy(self.module, _of_last_call(self.module)).double())
 
 
 class Kept:
@@ -60,13 +112,13 @@ class _Object:
     """One and the same object, as long as it lies unchanged."""
 
     def __init__(self, value: Any) -> None:
-        self.value, self.version = value, _version(value)
+        self.value, self.version = value, version_of(value)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Object) and self.value is other.value and self.version == other.version
 
 
-def _version(value: Any) -> int:
+def version_of(value: Any) -> int:
     try:
         return int(getattr(value, "_version", 0))
     except Exception:  # of tensors of inference there is none
@@ -120,3 +172,28 @@ def _changes_answers(module: Any, examples: tuple) -> bool:
         except Exception:
             return True  # it changes, and what that does is not known
     return len(first) != len(second) or not all(a.shape == b.shape and torch.allclose(a, b, rtol=0, atol=0, equal_nan=True) for a, b in zip(first, second))
+
+
+def remark_on_padding(module: Any, examples: tuple) -> str | None:
+    """nn.TransformerEncoder leaves out what is padded where no gradients are asked for; None: it answers alike here."""
+    import torch
+
+    from ._live_sizes import is_near
+
+    if not any(isinstance(part, torch.nn.TransformerEncoder) for part in module.modules()):
+        return None
+
+    def answers() -> list:
+        return [one.detach() for one in torch.utils._pytree.tree_leaves(twin(module)(*examples)) if isinstance(one, torch.Tensor)]
+
+    try:
+        with torch.enable_grad():
+            usual = answers()
+        with torch.no_grad():
+            other = answers()
+    except Exception:
+        return None
+    if len(usual) == len(other) and all(map(is_near, usual, other)):
+        return None
+    return ("answers otherwise where no gradients are asked for (torch.no_grad()), since nn.TransformerEncoder drops what is padded there; what is read "
+            "is what it answers with gradients: enable_nested_tensor=False makes both alike")

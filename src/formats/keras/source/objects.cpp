@@ -65,7 +65,10 @@ Result<std::optional<Value>> SourceTensor::unary(Interpreter& in, std::string_vi
 }
 
 Result<bool> SourceTensor::truth(Interpreter&) {
-  return fail(Fault::Unsupported, "a decision by the numbers of a tensor, which come only when the model runs");
+  return fail(
+      Fault::Unsupported,
+      "a decision by the numbers of a tensor, which come only when the model runs: keras.ops.where(condition, a, b) "
+      "computes both ways, and chooses");
 }
 
 // ---- JSON

@@ -283,7 +283,9 @@ Result<Graph> SourceLibrary::graph_of(Interpreter& in, Value model) {
   }
   auto* module = model.as<Instance>();
   if (!module) return fail(Fault::Internal, "a value that is no module");
-  graph.name = module->type->name;
+  const Value* qualified = module->type->find("__qualname__");  // what a class says it is called
+  const auto* said = qualified ? qualified->as<python::Text>() : nullptr;
+  graph.name = said ? said->text : module->type->name;
   std::vector<std::pair<std::string, SourceTensor*>> weights;
   if (auto done = name_all(tracer, *module, "", weights, 0); !done) return pass(done);
   if (auto done = tracer.bind(weights); !done) return pass(done);

@@ -251,7 +251,10 @@ Result<std::optional<Value>> SourceTensor::unary(Interpreter& in, std::string_vi
 }
 
 Result<bool> SourceTensor::truth(Interpreter&) {
-  return fail(Fault::Unsupported, "a decision by the numbers of a tensor, which come only when the model runs");
+  return fail(
+      Fault::Unsupported,
+      "a decision by the numbers of a tensor, which come only when the model runs: torch.where(condition, a, b) "
+      "computes both ways, and chooses");
 }
 
 Result<Size> SourceTensor::length(Interpreter&) {
