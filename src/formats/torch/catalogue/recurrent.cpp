@@ -345,7 +345,7 @@ Steps steps_with_peepholes(const Lstm& op) {
           4, true, false};
 }
 
-Steps steps_of(const Lstm& op) {
+Steps written_steps(const Lstm& op) {
   const auto gate = [&](const char* name) { return apply(op.recurrent_activation, name); };
   return {"Lstm",
           "            i, f, g, o = (step + h @ self.recurrent_kernel).chunk(4, dim=1)\n"
@@ -357,7 +357,7 @@ Steps steps_of(const Lstm& op) {
           4, true, false};
 }
 
-Steps steps_of(const Gru& op) {
+Steps written_steps(const Gru& op) {
   const auto gate = [&](const char* name) { return apply(op.recurrent_activation, name); };
   std::string lines;
   if (op.reset_after) {
@@ -382,7 +382,7 @@ Steps steps_of(const Gru& op) {
   return {"Gru", lines + "            h = z * h + (1 - z) * n\n", 3, false, op.reset_after};
 }
 
-Steps steps_of(const SimpleRnn& op) {
+Steps written_steps(const SimpleRnn& op) {
   return {"Rnn",
           "            h = " +
               (op.activation == CellFunction::Linear ? std::string("step + h @ self.recurrent_kernel")
@@ -396,7 +396,7 @@ Status write_steps(const Cell& op, Call& c) {
   if (op.gates != GateOrder::Keras) return c.broken("a cell of unusual functions in PyTorch's order");
   const Tensor *kernel = c.constant(1), *recurrent = c.constant(2);
   if (!kernel || !recurrent) return c.refused("a recurrent layer whose kernel the model computes");
-  Steps steps = steps_of(op);
+  Steps steps = written_steps(op);
   if constexpr (std::is_same_v<Cell, Lstm>)
     if (c.has(7)) steps = steps_with_peepholes(op);
   const Size features = kernel->shape()[0], units = recurrent->shape()[0], width = steps.gates * units;
