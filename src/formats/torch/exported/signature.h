@@ -8,7 +8,7 @@ namespace convoy::torch {
 Status read_signature_inputs(ExportedBuilder& builder, const Json& signature);
 
 // Conditions under which the program was followed, "L['x'].size()[2] > L['x'].size()[3]"; not those that windows, ranges and PyTorch's own
-// questions ask anyway.
+// questions ask anyway. Fails: the inputs' sizes do not meet one.
 Status read_guards(ExportedBuilder& builder);
 
 // Fails: an output that is no tensor or is not carried; a buffer that the program changes.
