@@ -45,6 +45,10 @@ std::vector<ValueId> FunctionCall::several(std::string_view argument) {
   }
 }
 
+const Op* FunctionCall::made_by(ValueId value) const {
+  return value && graph_[value].producer ? &graph_[graph_[value].producer].op : nullptr;
+}
+
 const TensorType& FunctionCall::type(ValueId value) const {
   static const TensorType nothing;
   return value ? graph_[value].type : nothing;

@@ -47,6 +47,8 @@ class FunctionCall {
   const Shape& shape(ValueId value) const { return type(value).shape; }
   Size rank(ValueId value) const { return type(value).rank(); }
   Dim dim(ValueId value, Size axis) const;  // unknown where there is no such axis
+  // The operator whose result it is; null: an input or a constant.
+  const Op* made_by(ValueId value) const;
   // The numbers of a tensor that is known beforehand; null where they come only when the model runs.
   const Tensor* constant(ValueId value) const;
   // The same, refused where they come only then; `what` names the tensor: "argument 'perm'".

@@ -27,6 +27,11 @@ Status change_reals(Graph& graph, DType to) {
   }
   for (Node& node : graph.nodes)
     if (auto* cast = std::get_if<Cast>(&node.op); cast && changes(cast->to)) cast->to = to;
+  for (Node& node : graph.nodes)
+    node.op.visit([&](auto& op) {
+      if constexpr (requires { op.rounds; })
+        if (is_half(op.rounds)) op.rounds = is_half(to) ? to : DType::F32;
+    });
   return infer_all(graph);
 }
 

@@ -88,6 +88,11 @@ std::span<const std::string_view> words(GateOrder) {
   static constexpr std::array<std::string_view, 2> list{"keras", "torch"};
   return all(list);
 }
+std::span<const std::string_view> words(StepOrder) {
+  static constexpr std::array<std::string_view, 3> list{"keras", "torch_time_first", "torch_batch_first"};
+  static_assert(static_cast<std::size_t>(StepOrder::TorchBatchFirst) + 1 == list.size());
+  return all(list);
+}
 std::span<const std::string_view> words(Reduction) {
   static constexpr std::array<std::string_view, 5> list{"mean", "sum", "maximum", "minimum", "product"};
   static_assert(static_cast<std::size_t>(Reduction::Product) + 1 == list.size());

@@ -26,6 +26,7 @@ std::span<const std::string_view> words(BinaryFunction);
 std::span<const std::string_view> words(Noise);
 std::span<const std::string_view> words(CellFunction);
 std::span<const std::string_view> words(GateOrder);
+std::span<const std::string_view> words(StepOrder);
 std::span<const std::string_view> words(Reduction);
 std::span<const std::string_view> words(Interpolation);
 std::span<const std::string_view> words(Coordinates);

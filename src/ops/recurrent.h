@@ -24,6 +24,14 @@ enum class CellFunction : std::uint8_t {
 // Keras: LSTM i,f,c,o and GRU z,r,h with kernels [F, gates*U]. PyTorch: LSTM i,f,g,o and GRU r,z,n with [gates*U, F].
 enum class GateOrder : std::uint8_t { Keras, Torch };
 
+// In which order the operators of one step follow one another, each of which `rounds` to 16 bits (float32: none does).
+//   Keras            x W, + b, h U, + b (an LSTM: x W, + h U, + b); the next state of a GRU is z h + (1 - z) n
+//   TorchTimeFirst   x W + b and h U + b are one operator each; the next state of a GRU is n + z (h - n)
+//   TorchBatchFirst  as that, but x W is rounded in front of + b where there are several samples and several steps: PyTorch
+//                    joins the two over numbers that lie in the order of time alone
+// Source: keras/src/layers/rnn of Keras 3.15, ATen/native/RNN.cpp and Linear.cpp of PyTorch 2.13; tests/oracle/test_recurrent_halves.py.
+enum class StepOrder : std::uint8_t { Keras, TorchTimeFirst, TorchBatchFirst };
+
 // x [N, T, F], kernel, recurrent kernel, bias? (Keras LSTM, RNN: [gates*U]), recurrent bias?, first state? [N, U]
 // (absent: zeros) -> [N, T, U] or, without `returns_sequence`, the last step [N, U]. `backwards` walks time from the end
 // and returns the sequence in walking order. In Keras order a GRU with reset_after has a bias of [2, 3U] (input,
@@ -40,6 +48,8 @@ struct Lstm {
   GateOrder gates = GateOrder::Keras;
   CellFunction activation = CellFunction::Tanh, recurrent_activation = CellFunction::Sigmoid;
   bool backwards = false, returns_sequence = false, returns_cell = false;
+  StepOrder steps = StepOrder::Keras;
+  DType rounds = DType::F32;
   template <class Visit>
   static void fields(Visit visit) {
     visit("gates", &Lstm::gates);
@@ -48,6 +58,8 @@ struct Lstm {
     visit("backwards", &Lstm::backwards);
     visit("returns_sequence", &Lstm::returns_sequence);
     visit("returns_cell", &Lstm::returns_cell);
+    visit("steps", &Lstm::steps);
+    visit("rounds", &Lstm::rounds);
   }
   friend bool operator==(const Lstm&, const Lstm&) = default;
 };
@@ -61,6 +73,8 @@ struct Gru {
   GateOrder gates = GateOrder::Keras;
   CellFunction activation = CellFunction::Tanh, recurrent_activation = CellFunction::Sigmoid;
   bool reset_after = true, backwards = false, returns_sequence = false;
+  StepOrder steps = StepOrder::Keras;
+  DType rounds = DType::F32;
   template <class Visit>
   static void fields(Visit visit) {
     visit("gates", &Gru::gates);
@@ -69,6 +83,8 @@ struct Gru {
     visit("reset_after", &Gru::reset_after);
     visit("backwards", &Gru::backwards);
     visit("returns_sequence", &Gru::returns_sequence);
+    visit("steps", &Gru::steps);
+    visit("rounds", &Gru::rounds);
   }
   friend bool operator==(const Gru&, const Gru&) = default;
 };
@@ -81,12 +97,16 @@ struct SimpleRnn {
   GateOrder gates = GateOrder::Keras;
   CellFunction activation = CellFunction::Tanh;
   bool backwards = false, returns_sequence = false;
+  StepOrder steps = StepOrder::Keras;
+  DType rounds = DType::F32;
   template <class Visit>
   static void fields(Visit visit) {
     visit("gates", &SimpleRnn::gates);
     visit("activation", &SimpleRnn::activation);
     visit("backwards", &SimpleRnn::backwards);
     visit("returns_sequence", &SimpleRnn::returns_sequence);
+    visit("steps", &SimpleRnn::steps);
+    visit("rounds", &SimpleRnn::rounds);
   }
   friend bool operator==(const SimpleRnn&, const SimpleRnn&) = default;
 };

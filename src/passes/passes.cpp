@@ -60,6 +60,8 @@ constexpr Pass widening{"widen_whole_numbers",
 constexpr Pass halves{"widen_halves",
                       "computes in float32 what of 16 bits the target says in several steps, and rounds it once",
                       widen_halves, false};
+constexpr Pass rounding{"round_steps", "rounds the steps of recurrent cells of 16 bits in the target's order",
+                        round_steps, false};
 
 constexpr Pass transposed{"lower_transposed",
                           "says transposed convolutions with groups or dilation by layers that the target has",
@@ -98,19 +100,21 @@ constexpr Pass positions{"lower_positions", "counts the positions of maxima with
                          lower_positions, true};
 constexpr Pass turning{"turn_pads", "puts the axes of mirrored, wrapped and repeated pads last, with transposes around",
                        turn_pads, true};
-constexpr std::array torch_passes{
-    dropping,         halves,  bounds,  parameters, folding_dilation, moving,       turning, positions,
-    dilated_averages, kernels, gates,   folding,    folding_crops,    saying_crops, padding, pools,
-    resizing,         norms,   softmax, shuffling,  widening,         casts};
+constexpr std::array torch_passes{dropping, rounding,      halves,       bounds,           parameters, folding_dilation,
+                                  moving,   turning,       positions,    dilated_averages, kernels,    gates,
+                                  folding,  folding_crops, saying_crops, padding,          pools,      resizing,
+                                  norms,    softmax,       shuffling,    widening,         casts};
 // ONNX reads both orders of a pixel shuffle.
-constexpr std::array onnx_passes{dropping, halves,   bounds,  folding_dilation, grids,        moving,  dilated_averages,
-                                 kernels,  adaptive, folding, folding_crops,    saying_crops, padding, pools,
-                                 resizing, norms,    softmax, divisions,        widening,     casts};
+constexpr std::array onnx_passes{dropping, rounding,      halves,           bounds,    folding_dilation,
+                                 grids,    moving,        dilated_averages, kernels,   adaptive,
+                                 folding,  folding_crops, saying_crops,     padding,   pools,
+                                 resizing, norms,         softmax,          divisions, widening,
+                                 casts};
 constexpr std::array keras_passes{
-    dropping, halves,      bounds,  parameters, folding_gelu,  folding_dilation, constants, patches,
-    grids,    moving_last, choices, running,    transposed,    adaptive,         powers,    dilation,
-    kernels,  gates,       cells,   folding,    folding_crops, saying_crops,     padding,   pools,
-    resizing, shuffling,   softmax, pads,       divisions,     widening,         casts};
+    dropping, rounding, halves,      bounds,  parameters, folding_gelu,  folding_dilation, constants,
+    patches,  grids,    moving_last, choices, running,    transposed,    adaptive,         powers,
+    dilation, kernels,  gates,       cells,   folding,    folding_crops, saying_crops,     padding,
+    pools,    resizing, shuffling,   softmax, pads,       divisions,     widening,         casts};
 
 }  // namespace
 

@@ -33,6 +33,7 @@ Result<Patch> lower_softmax(const Graph& graph, const Target& target);
 Result<Patch> lower_divisions(const Graph& graph, const Target& target);
 Result<Patch> cast_whole_numbers(const Graph& graph, const Target& target);
 Result<Patch> widen_halves(const Graph& graph, const Target& target);
+Result<Patch> round_steps(const Graph& graph, const Target& target);
 Result<Patch> widen_whole_numbers(const Graph& graph, const Target& target);
 Result<Patch> lower_accumulate(const Graph& graph, const Target& target);
 Result<Patch> say_open_bounds(const Graph& graph, const Target& target);

@@ -11,7 +11,8 @@
 //   other functions                                          a few u of what they add up; e by evaluating at x - e, x + e;
 //                                                            without end where a pole lies between these
 //   recurrent cells                                          per step limit(K) u (1 + |W| |x| + |U| |h| + |b|), largest
-//                                                            magnitudes, summed over the steps
+//                                                            magnitudes, summed over the steps; of 16 bits 4 times what
+//                                                            rounding within the steps moves
 //
 // All but the last line bound every order of summation in practice: limit(K) lies between the observed 2 sqrt(K) and the
 // theorem's K + 1 (twice, for two float32 results). Recurrent errors may grow from step to step; the last line takes them

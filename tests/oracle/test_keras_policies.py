@@ -79,15 +79,6 @@ def test_a_policy_is_followed_and_carried(policy, tmp_path):
     assert f"{types(policy)} becomes float32" in said
 
 
-@pytest.mark.parametrize("layer", ["LSTM", "GRU", "SimpleRNN"])
-def test_what_rounds_step_by_step_is_refused(layer, tmp_path):
-    net = keras.Sequential([keras.Input((5, 3)), getattr(layers, layer)(4, dtype="mixed_float16")])
-    net.save(tmp_path / "net.keras")
-    np.save(tmp_path / "x.npy", np.zeros((2, 5, 3), "float32"))
-    words = ["run", tmp_path / "net.keras", "--input", tmp_path / "x.npy", "-o", tmp_path / "y.npy"]
-    assert "computes in float16" in convoy(*words, code=6).stderr
-
-
 @pytest.mark.parametrize("width", [24, 1500])
 def test_dense_layers_of_int8_are_followed(width, tmp_path):
     """Sums of 1500 products of whole numbers may leave what float32 holds exactly."""

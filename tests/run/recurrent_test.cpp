@@ -92,6 +92,22 @@ TEST(Recurrent, OtherCellsBeginWithAStateToo) {
                  {0.313571608, -0.372341153, 0.032753243, -0.626445415, 0.08919823, 0.405363297}, 1e-6);
 }
 
+// 1.75 * 1.0078125 = 1.763671875 lies between 1.7578125 and 1.765625 of bfloat16, and the bias is half of that distance.
+TEST(Recurrent, StepsOf16BitsRoundInTheOrderOfTheirFramework) {
+  const Tensor input = numbers({2, 2, 1}, {1.75, 1.75, 1.75, 1.75}), one = numbers({1, 2, 1}, {1.75, 1.75});
+  const Tensor kernel = numbers({1, 1}, {1.0078125}), none = numbers({1, 1}, {0}), bias = numbers({1}, {-0.00390625});
+  const auto expect = [&](StepOrder steps, const Tensor& in, double wanted) {
+    const Size samples = in.shape()[0];
+    const SimpleRnn cell{.activation = CellFunction::Linear, .steps = steps, .rounds = DType::BF16};
+    expect_numbers(cell, {in, kernel, none, bias}, {samples, 1},
+                   std::vector<double>(static_cast<std::size_t>(samples), wanted), 0);
+  };
+  expect(StepOrder::Keras, input, 1.75);  // cut to 1.7578125, then half way down to the even one
+  expect(StepOrder::TorchTimeFirst, input, 1.7578125);  // 1.759765625 rounded once
+  expect(StepOrder::TorchBatchFirst, input, 1.765625);  // rounded to 1.765625, then half way back to the even one
+  expect(StepOrder::TorchBatchFirst, one, 1.7578125);  // of one sample the numbers lie in the order of time
+}
+
 TEST(Recurrent, AStateOfAnotherSizeIsRefused) {
   const Tensor none = numbers({3}, {0, 0, 0});
   const auto out =

@@ -125,10 +125,9 @@ void Call::follow_policy() {
   if (policy_.is_half()) {
     halves_ = version.major < 3 ? InHalves::Unknown : in_halves(layer.class_name);
     if (halves_ == InHalves::Unknown)
-      return refuse(
-          Fault::Unsupported,
-          "computes in " + std::string(convoy::name_of(policy_.compute)) +
-              ", which this version follows in Keras 3's layers without states, such as convolutions and attention");
+      return refuse(Fault::Unsupported, "computes in " + std::string(convoy::name_of(policy_.compute)) +
+                                            ", which this version follows in Keras 3's layers without random or "
+                                            "changing state, such as convolutions, attention and recurrent layers");
   }
   const bool in_between = version.major >= 3 && in_halves(layer.class_name) == InHalves::InSingle;
   for (ValueId& input : inputs) {

@@ -29,6 +29,7 @@ std::optional<fast::MapCall> map_of_cell(CellFunction function) {
 
 template <class O>
 bool Builder::recurrent(const Node& node, const O& op, fast::Cell cell) {
+  if (is_half(op.rounds)) return false;  // rounded within its steps
   const auto activation = map_of_cell(op.activation);
   auto gate = activation;
   if constexpr (requires { op.recurrent_activation; }) gate = map_of_cell(op.recurrent_activation);

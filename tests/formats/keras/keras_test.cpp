@@ -154,10 +154,11 @@ TEST(Keras, NormsOfAPolicyOf16BitsComputeInFloat32) {
 }
 
 TEST(Keras, WhatIsNotFollowedIn16BitsIsRefusedByName) {
-  EXPECT_EQ(
-      failure(chain(R"({"class_name": "GRU", "config": {"name": "gru", "units": 4, "dtype": "mixed_float16"}})")),
-      "layer 'gru' (GRU): computes in float16, which this version follows in Keras 3's layers without states, such as "
-      "convolutions and attention");
+  EXPECT_EQ(failure(chain(R"({"class_name": "CenterCrop", "config": {"name": "crop", "height": 4, "width": 3,
+        "dtype": "mixed_float16"}})")),
+            "layer 'crop' (CenterCrop): computes in float16, which this version follows in Keras 3's layers without "
+            "random or "
+            "changing state, such as convolutions, attention and recurrent layers");
   EXPECT_EQ(failure(chain(R"({"class_name": "Dense", "config": {"name": "fc", "units": 4, "dtype": "float8_e4m3"}})")),
             "layer 'fc' (Dense): computes in float8_e4m3, which this version does not carry");
 }

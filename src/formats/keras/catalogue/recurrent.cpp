@@ -138,7 +138,8 @@ Values counted_walk(Call& call, const Common& common, Cell op, Values inputs, co
   const auto behind = [&](ValueId last, ValueId before) {
     return behind_steps(walked, common.units, last, before, add, whole);
   };
-  const ValueId zero = call.literal("zero", Tensor::of(Sizes{1, 1, 1}, std::vector<float>{0}));
+  const ValueId zero =
+      call.literal("zero", Tensor::of(Sizes{1, 1, 1}, std::vector<float>{0}).converted(call.type(walked).dtype));
   ValueId output = behind(needs_all ? steps.last : steps.end, zero);
   if (common.zeros) {
     const ValueId truths = needs_all ? mask : call.add(Slice{1, -1, {}, 1}, {mask}, "counted");
@@ -166,7 +167,8 @@ Values masked_walk(Call& call, const Common& common, Lstm op, Values inputs, con
   op.returns_cell = true;
   op.backwards = op.returns_sequence = false;
   inputs.resize(7);
-  const ValueId zero = call.literal("zero", Tensor::of(Sizes{1, 1}, std::vector<float>{0}));
+  const ValueId zero =
+      call.literal("zero", Tensor::of(Sizes{1, 1}, std::vector<float>{0}).converted(call.type(inputs.front()).dtype));
   ValueId state = states.empty() ? zero : states[0], cell = states.size() > 1 ? states[1] : zero, output = zero;
   Values outputs;
   for (Size i = 0; i < *steps && !call.failed(); ++i) {
@@ -194,7 +196,8 @@ Values masked_walk(Call& call, const Common& common, Lstm op, Values inputs, con
 
 // Adds the cell over `inputs` (x, kernel, recurrent kernel, biases) with the states that it begins with.
 template <class Cell>
-Values walked(Call& call, const Common& common, const Cell& op, Values inputs) {
+Values walked(Call& call, const Common& common, Cell op, Values inputs) {
+  if (is_half(call.computes())) op.rounds = call.computes();
   const Values states = first_states(call, std::is_same_v<Cell, Lstm> ? 2 : 1);
   const auto mask = call.mask();
   if (call.failed()) return {};
@@ -430,6 +433,8 @@ Result<LayerConfig> cell(const Op& op, const char* class_name, Sink& sink) {
   if (!sink.has(3) && !sink.has(4)) config.arguments["use_bias"] = false;
   if (op.returns_sequence) config.arguments["return_sequences"] = true;
   if (op.backwards) config.arguments["go_backwards"] = true;
+  // Keras fills it by a decomposition that TensorFlow has not in bfloat16.
+  if (sink.type().dtype == DType::BF16) config.arguments["recurrent_initializer"] = "glorot_uniform";
   if (auto ok = sink.weigh(config, 1, "kernel", "cell"); !ok) return pass(ok);
   if (auto ok = sink.weigh(config, 2, "recurrent_kernel", "cell"); !ok) return pass(ok);
   begin_with_states(config, std::is_same_v<Op, Lstm>, sink);
@@ -533,6 +538,8 @@ Status write_both_ways(const BothWays& pair, NodeId merge, Sink& sink) {
     both.args = std::move(one->args);
     Json config{{"name", name}};
     for (const auto& [key, value] : one->arguments.items()) config[key] = value;
+    if (const DType dtype = sink.type().dtype; dtype != DType::F32)
+      config["dtype"] = std::string(convoy::name_of(dtype));
     both.arguments["layer"] = {{"module", "keras.layers"},
                                {"class_name", one->class_name},
                                {"config", std::move(config)},

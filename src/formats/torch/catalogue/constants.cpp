@@ -47,7 +47,7 @@ Results made(FunctionCall& call, const Sizes& shape, std::vector<double> values,
     }
     return {call.make_constant("numbers", *Tensor::owning(dtype, shape, std::move(bytes)))};
   }
-  for (const DType dtype : {DType::F32, DType::F64, DType::F16})
+  for (const DType dtype : {DType::F32, DType::F64, DType::F16, DType::BF16})
     if (wanted == name_of(dtype))
       return {call.make_constant("numbers", Tensor::of(shape, std::move(values)).converted(dtype))};
   call.refuse(Fault::Unsupported, "a table of type '" + wanted + "'");
@@ -150,8 +150,10 @@ Results count_along(FunctionCall& call) {
   if (call.failed()) return {};
   const ValueId numbers = counted_along(call, call.tensor("like.0"), from[0]);
   if (wanted == "int64") return {numbers};
-  if (wanted != "float32") call.refuse(Fault::Unsupported, "a table of type '" + wanted + "'");
-  return {call.add(Cast{DType::F32}, {numbers})};
+  for (const DType dtype : {DType::F32, DType::F64, DType::F16, DType::BF16})
+    if (wanted == name_of(dtype)) return {call.add(Cast{dtype}, {numbers})};
+  call.refuse(Fault::Unsupported, "a table of type '" + wanted + "'");
+  return {};
 }
 
 Results arange(FunctionCall& call) {

@@ -65,11 +65,30 @@ ValueId behind_projection(FunctionCall& call, ValueId state, ValueId projection)
                             Tensor::of({a->shape()[0], b->shape()[1]}, std::move(product)).converted(a->dtype()));
 }
 
+// How a cell over numbers of 16 bits rounds. A projection is multiplied into the weights, of which nothing is rounded in between.
+Op rounded(FunctionCall& call, Op op, ValueId x, const Weights& w, StepOrder steps) {
+  if (const DType dtype = call.type(x).dtype; is_half(dtype) && !w.projection)
+    op.visit([&](auto& o) {
+      if constexpr (requires { o.rounds; }) o.rounds = dtype, o.steps = steps;
+    });
+  return op;
+}
+
+// PyTorch joins the input's product and its bias where the numbers lie in the order of time.
+StepOrder order_of_steps(const FunctionCall& call, ValueId x, bool batch_first) {
+  const Op* const maker = call.made_by(x);
+  const auto* const moved = maker ? std::get_if<Transpose>(maker) : nullptr;
+  const bool is_swapped = moved && moved->permutation == Sizes{1, 0, 2};
+  return batch_first ? is_swapped ? StepOrder::TorchTimeFirst : StepOrder::TorchBatchFirst
+         : moved     ? StepOrder::TorchBatchFirst
+                     : StepOrder::TorchTimeFirst;
+}
+
 Walked walk(FunctionCall& call, const std::string& kind, ValueId x, const Weights& w, const First& first,
-            bool backwards) {
+            bool backwards, StepOrder steps) {
   const ValueId state = w.projection ? behind_projection(call, w.state, w.projection) : w.state;
-  const auto made =
-      call.add_all(cell(kind, backwards), {x, w.input, state, w.input_bias, w.state_bias, first.state, first.cell});
+  const auto made = call.add_all(rounded(call, cell(kind, backwards), x, w, steps),
+                                 {x, w.input, state, w.input_bias, w.state_bias, first.state, first.cell});
   if (call.failed()) return {};
   const ValueId y = w.projection ? call.add(Linear{LinearOrder::OutIn}, {made.front(), w.projection}) : made.front();
   const ValueId last = call.add(Slice{.axis = 1, .start = -1, .stop = {}}, {y});
@@ -93,13 +112,14 @@ Walked walk_counted(FunctionCall& call, const std::string& kind, ValueId x, cons
   x = turned(x), counts = turned(counts);
   const CountedSteps steps = counted_steps(Shape{call.dim(x, 0), call.dim(x, 1)}, counts, add, whole);
   if (backwards) x = at_steps(x, *features, steps.order, add);
-  Op op = cell(kind, false);
+  Op op = rounded(call, cell(kind, false), x, w, StepOrder::TorchTimeFirst);
   if (auto* lstm = std::get_if<Lstm>(&op)) lstm->returns_cell = false;
   const ValueId state = w.projection ? behind_projection(call, w.state, w.projection) : w.state;
   const auto made = call.add_all(op, {x, w.input, state, w.input_bias, w.state_bias, first.state, first.cell});
   if (call.failed()) return {};
   const ValueId y = w.projection ? call.add(Linear{LinearOrder::OutIn}, {made.front(), w.projection}) : made.front();
-  const ValueId zero = call.make_constant("zero", Tensor::of(Sizes{1, 1, 1}, std::vector<float>{0}));
+  const ValueId zero =
+      call.make_constant("zero", Tensor::of(Sizes{1, 1, 1}, std::vector<float>{0}).converted(call.type(y).dtype));
   const ValueId before = first.state ? call.add(Unsqueeze{{1}}, {first.state}) : zero;
   const ValueId last = behind_steps(y, *units, steps.end, before, add, whole);
   const ValueId in_steps = backwards ? behind_steps(y, *units, steps.last, zero, add, whole) : y;
@@ -142,6 +162,7 @@ Results recurrent(FunctionCall& call) {
     call.refuse(Fault::Unsupported, "a first state that is projected");
   if (!call.failed() && call.rank(x) != 3) call.refuse(Fault::Unsupported, "a sequence without a batch");
   if (call.failed()) return {};
+  StepOrder steps = order_of_steps(call, x, batch_first);
   if (!batch_first) x = call.add(Transpose{{1, 0, 2}}, {x});
   std::vector<ValueId> states, last_cells;
   for (std::size_t layer = 0; layer < static_cast<std::size_t>(layers); ++layer) {
@@ -154,13 +175,14 @@ Results recurrent(FunctionCall& call) {
       const First first{part_of(call, handed_in[0], states.size(), walks),
                         part_of(call, handed_in[1], states.size(), walks)};
       const Walked walked = counts ? walk_counted(call, kind, x, weights, first, d == 1, counts)
-                                   : walk(call, kind, x, weights, first, d == 1);
+                                   : walk(call, kind, x, weights, first, d == 1, steps);
       if (call.failed()) return {};
       sequences.push_back(walked.sequence);
       states.push_back(walked.last);
       if (walked.last_cell) last_cells.push_back(walked.last_cell);
     }
     x = directions == 1 ? sequences.front() : call.add(Concat{2}, sequences);
+    steps = StepOrder::TorchTimeFirst;  // the layers in between stack their steps
     const bool is_last = layer + 1 == static_cast<std::size_t>(layers);
     if (dropout > 0 && !is_last) x = call.add(Dropout{Noise::Dropout, dropout, 2}, {x});
   }
@@ -270,6 +292,11 @@ constexpr std::string_view sequence_and_cell =
     "    \"\"\"All states and the last cell [N, units] of what an LSTM answers.\"\"\"\n"
     "    sequence, (_, cell) = answer\n"
     "    return sequence, cell[0]\n";
+constexpr std::string_view time_first_and_cell =
+    "def time_first_and_cell(answer: tuple[Tensor, tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:\n"
+    "    \"\"\"All states and the last cell [N, units] of what an LSTM over time first answers.\"\"\"\n"
+    "    sequence, (_, cell) = answer\n"
+    "    return sequence.transpose(0, 1), cell[0]\n";
 constexpr std::string_view state_and_cell =
     "def state_and_cell(answer: tuple[Tensor, tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:\n"
     "    \"\"\"The last state and the last cell, both [N, units], of what an LSTM answers.\"\"\"\n"
@@ -291,18 +318,24 @@ Status write_cell(const Cell& op, Call& c, const std::string& kind, Size gates, 
     states.push_back(c.has(3) ? c.state("bias_ih_l0", 3) : State{"bias_ih_l0", zeros(), {}});
     states.push_back(c.has(4) ? c.state("bias_hh_l0", 4) : State{"bias_hh_l0", zeros(), {}});
   }
-  const std::string self = c.module(
-      fmt::format("nn.{}({}, {}{}{}, batch_first=True)", kind, features, units, more, biased ? "" : ", bias=False"),
-      std::move(states));
+  // In 16 bits PyTorch rounds otherwise where the numbers lie in the order of time.
+  const bool time_first = is_half(op.rounds) && op.steps == StepOrder::TorchTimeFirst;
+  const std::string self = c.module(fmt::format("nn.{}({}, {}{}{}{})", kind, features, units, more,
+                                                biased ? "" : ", bias=False", time_first ? "" : ", batch_first=True"),
+                                    std::move(states));
   const Expression x = c.begin(0);
   const std::string states_in = states_text(c, std::is_same_v<Cell, Lstm>, true);
-  std::string text = fmt::format("{}({}{})", self, op.backwards ? postfix(x) + ".flip(1)" : x.text, states_in);
+  std::string text = op.backwards ? postfix(x) + ".flip(1)" : time_first ? postfix(x) : x.text;
+  if (time_first) text += ".transpose(0, 1).contiguous()";
+  text = fmt::format("{}({}{})", self, text, states_in);
   if (returns_cell(c.node())) {
-    c.helper(op.returns_sequence ? sequence_and_cell : state_and_cell);
-    c.results((op.returns_sequence ? "sequence_and_cell(" : "state_and_cell(") + text + ")");
+    const auto helper = !op.returns_sequence ? state_and_cell : time_first ? time_first_and_cell : sequence_and_cell;
+    c.helper(helper);
+    c.results(std::string(helper.substr(4, helper.find('(') - 3)) + text + ")");
     return {};
   }
-  text += op.returns_sequence ? "[0]" : "[0][:, -1]";
+  if (time_first) text += op.returns_sequence ? "[0].transpose(0, 1)" : "[0][-1]";
+  else text += op.returns_sequence ? "[0]" : "[0][:, -1]";
   c.result({text, Binds::Atom, x.calls + 2, false, op.backwards ? "from the last step to the first" : ""});
   return {};
 }
@@ -348,8 +381,10 @@ Steps steps_with_peepholes(const Lstm& op) {
 Steps written_steps(const Lstm& op) {
   const auto gate = [&](const char* name) { return apply(op.recurrent_activation, name); };
   return {"Lstm",
-          "            i, f, g, o = (step + h @ self.recurrent_kernel).chunk(4, dim=1)\n"
-          "            c = " +
+          std::string("            i, f, g, o = (step + h @ self.recurrent_kernel") +
+              (is_half(op.rounds) ? " + self.bias" : "") +
+              ").chunk(4, dim=1)\n"
+              "            c = " +
               gate("f") + " * c + " + gate("i") + " * " + apply(op.activation, "g") +
               "\n"
               "            h = " +
@@ -408,13 +443,20 @@ Status write_steps(const Cell& op, Call& c) {
   else if (c.has(4)) return c.broken("a recurrent bias of a cell that has none");
   if (c.has(7) && !c.constant(7)) return c.refused("a cell whose peepholes the model computes");
   if (c.has(7)) states.push_back(c.state("peepholes", 7));
-  std::string body = "    def __init__(self, features: int, units: int) -> None:\n        super().__init__()\n";
+  const DType dtype = kernel->dtype();
+  const std::string typed = dtype == DType::F32 ? "" : ", dtype=dtype";
+  std::string body =
+      fmt::format("    def __init__(self, features: int, units: int{}) -> None:\n        super().__init__()\n",
+                  typed.empty() ? "" : ", dtype: torch.dtype");
   const std::string gates = steps.gates == 1 ? "units" : fmt::format("{} * units", steps.gates);
-  body += fmt::format("        self.kernel = nn.Parameter(torch.empty(features, {}))\n", gates);
-  body += fmt::format("        self.recurrent_kernel = nn.Parameter(torch.empty(units, {}))\n", gates);
-  body += fmt::format("        self.bias = nn.Parameter(torch.empty({}))\n", gates);
-  if (steps.recurrent_bias) body += fmt::format("        self.recurrent_bias = nn.Parameter(torch.empty({}))\n", gates);
-  if (c.has(7)) body += "        self.peepholes = nn.Parameter(torch.empty(3 * units))\n";
+  const auto parameter = [&](std::string_view name, const std::string& shape) {
+    body += fmt::format("        self.{} = nn.Parameter(torch.empty({}{}))\n", name, shape, typed);
+  };
+  parameter("kernel", "features, " + gates);
+  parameter("recurrent_kernel", "units, " + gates);
+  parameter("bias", gates);
+  if (steps.recurrent_bias) parameter("recurrent_bias", gates);
+  if (c.has(7)) parameter("peepholes", "3 * units");
   const bool begins = c.has(5) || c.has(6), cell_too = returns_cell(c.node());
   body += std::string("\n    def forward(self, x: Tensor") + (begins ? ", h: Tensor" : "") +
           (begins && steps.has_cell ? ", c: Tensor" : "") + ") -> " + (cell_too ? "tuple[Tensor, Tensor]" : "Tensor") +
@@ -424,7 +466,10 @@ Status write_steps(const Cell& op, Call& c) {
             "x.new_zeros(x.shape[0], self.recurrent_kernel.shape[0])\n";
   const bool all_steps = op.returns_sequence || !cell_too;
   if (all_steps) body += "        steps = []\n";
-  body += "        for step in (x @ self.kernel + self.bias).unbind(1):\n" + steps.lines;
+  // Keras adds the bias of an LSTM behind both products, which shows in 16 bits.
+  const bool is_added_last = std::is_same_v<Cell, Lstm> && is_half(op.rounds) && !c.has(7);
+  body += std::string("        for step in (x @ self.kernel") + (is_added_last ? "" : " + self.bias") +
+          ").unbind(1):\n" + steps.lines;
   if (all_steps) body += "            steps.append(h)\n";
   body +=
       std::string("        return ") + (all_steps ? "torch.stack(steps, dim=1)" : "h") + (cell_too ? ", c" : "") + "\n";
@@ -442,18 +487,25 @@ Status write_steps(const Cell& op, Call& c) {
   return {};
 }
 
+// Rounds in another order than the module of PyTorch.
+template <class Cell>
+bool is_written_out(const Cell& op) {
+  return is_half(op.rounds) && op.steps == StepOrder::Keras;
+}
+
 Status write_lstm(const Lstm& op, Call& c) {
   const bool usual = op.activation == CellFunction::Tanh && op.recurrent_activation == CellFunction::Sigmoid;
-  return usual && !c.has(7) ? write_cell(op, c, "LSTM", 4, "") : write_steps(op, c);
+  return usual && !c.has(7) && !is_written_out(op) ? write_cell(op, c, "LSTM", 4, "") : write_steps(op, c);
 }
 
 Status write_gru(const Gru& op, Call& c) {
-  const bool usual =
-      op.reset_after && op.activation == CellFunction::Tanh && op.recurrent_activation == CellFunction::Sigmoid;
+  const bool usual = op.reset_after && op.activation == CellFunction::Tanh &&
+                     op.recurrent_activation == CellFunction::Sigmoid && !is_written_out(op);
   return usual ? write_cell(op, c, "GRU", 3, "") : write_steps(op, c);
 }
 
 Status write_simple_rnn(const SimpleRnn& op, Call& c) {
+  if (is_written_out(op)) return write_steps(op, c);
   if (op.activation == CellFunction::Tanh) return write_cell(op, c, "RNN", 1, "");
   if (op.activation == CellFunction::Relu) return write_cell(op, c, "RNN", 1, ", nonlinearity=\"relu\"");
   return write_steps(op, c);
