@@ -131,11 +131,12 @@ Status Tracer::draw_one(const Draw& draw, Draws& source, std::map<std::int32_t, 
   if (draw.what == Draw::What::Compute) {
     auto numbers = computed(draw.from, drawn, Precision::Single);
     if (!numbers) return pass(numbers);
-    graph[draw.value].constant = std::move(*numbers);
+    graph[draw.value].constant = numbers->converted(graph[draw.value].type.dtype);
     return {};
   }
   if (draw.what == Draw::What::Set || draw.what == Draw::What::Copy) {
-    graph[draw.value].constant = draw.numbers ? *draw.numbers : *graph[draw.from].constant;
+    const Tensor& from = draw.numbers ? *draw.numbers : *graph[draw.from].constant;
+    graph[draw.value].constant = from.converted(graph[draw.value].type.dtype);
     return {};
   }
   const bool is_weight = weights.contains(draw.value.index);
@@ -195,7 +196,10 @@ std::optional<Tensor> Tracer::starting(ValueId weight) const {
     if (draw.value == weight) last = &draw;
   if (!last) return now;
   if (last->what == Draw::What::Set) return last->numbers;
-  if (last->what == Draw::What::Copy) return starting(last->from);
+  if (last->what == Draw::What::Copy) {
+    const auto copied = starting(last->from);
+    return copied ? std::optional(copied->converted(now.dtype())) : std::nullopt;
+  }
   if (last->what != Draw::What::Fill || last->filling.how != Filling::How::Constant) return std::nullopt;
   auto numbers = Draws(0).fill(now.shape(), now.dtype(), last->filling);
   return numbers ? std::optional(std::move(*numbers)) : std::nullopt;

@@ -38,7 +38,8 @@ constexpr std::array typed_methods{Typed{"float", "float32"}, Typed{"double", "f
                                    Typed{"int", "int32"},     Typed{"long", "int64"},        Typed{"short", "int16"},
                                    Typed{"bool", "bool"},     Typed{"bfloat16", "bfloat16"}, Typed{"byte", "uint8"}};
 
-// The element type that float(), to(...), type(...) or type_as(...) asks for; None: none.
+}  // namespace
+
 Value element_type(const Tracer& tracer, Interpreter& in, const std::string& name, const Arguments& given) {
   if (const auto found = std::ranges::find(typed_methods, name, &Typed::method); found != typed_methods.end())
     return in.text(std::string(found->type));
@@ -56,6 +57,8 @@ Value element_type(const Tracer& tracer, Interpreter& in, const std::string& nam
     if (const Value type = type_of(value); !type.is_none()) return type;
   return {};
 }
+
+namespace {
 
 // Whether the first axis of the first input is that of the result.
 bool keeps_batch(const Op& op) {

@@ -26,7 +26,9 @@ constexpr std::array extras{
     Extra{"Identity", ""},
     Extra{"Flatten", "start_dim end_dim", "start_dim:i=1 end_dim:i=-1"},
     Extra{"Unflatten", "dim unflattened_size"},
-    Extra{"Embedding", "num_embeddings embedding_dim padding_idx max_norm norm_type scale_grad_by_freq sparse"},
+    Extra{"Embedding",
+          "num_embeddings embedding_dim padding_idx max_norm norm_type scale_grad_by_freq sparse "
+          "_weight _freeze device dtype"},
 };
 
 const Extra* extra_named(std::string_view name) {

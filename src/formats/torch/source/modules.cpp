@@ -2,6 +2,7 @@
 #include "containers/python/unread.h"
 #include "formats/torch/source/recurrent.h"
 #include "formats/torch/source/training.h"
+#include "ops/expect.h"
 
 #include <algorithm>
 #include <array>
@@ -122,6 +123,43 @@ Made trains_or_not(Tracer& tracer, Interpreter& in, Arguments& given) {
   return given.placed.front();
 }
 
+// half(), to(torch.bfloat16): every weight and running number that is a real one, of the module and all below it, takes the type.
+Status take_type(Tracer& tracer, Interpreter& in, Instance& of, const std::string& method, const Value& asked) {
+  const auto* word = asked.as<python::Text>();
+  constexpr std::array reals{DType::F16, DType::BF16, DType::F32, DType::F64};
+  const auto dtype = std::ranges::find(reals, word ? word->text : "", [](DType one) { return name_of(one); });
+  if (dtype == reals.end())
+    return fail(Fault::Unsupported, "." + method + "() of a module asks for '" + (word ? word->text : "?") +
+                                        "'; float16, bfloat16, float32 and float64 are carried");
+  std::vector<std::pair<std::string, Instance*>> all;
+  all_modules(of, "", all, 0);
+  for (const auto& [path, module] : all)
+    for (const auto& [name, value] : module->attributes.all()) {
+      auto* tensor = value.as<SourceTensor>();
+      if (!tensor || !(tensor->is_parameter || tensor->is_buffer) || !tensor->value) continue;
+      const auto& own = tracer.graph[tensor->value];
+      if (!is_floating(own.type.dtype) || own.type.dtype == *dtype) continue;
+      const std::string place =
+          "." + method + "() gives '" + (path.empty() ? name : path + "." + name) + "' another type";
+      if (tracer.bound) return fail(Fault::Unsupported, place + " while the model runs; do so when it is made");
+      if (!own.constant) return fail(Fault::Unsupported, place + ", which is computed");
+      const bool trains = own.trainable;
+      if (!tracer.weights.contains(tensor->value.index)) {
+        tensor->value = tracer.constant(in, own.constant->converted(*dtype)).as<SourceTensor>()->value;
+        continue;
+      }
+      // Its numbers are drawn, or filled, in the type that it had.
+      const ValueId before = tensor->value;
+      auto made = tracer.parameter(in, own.constant->shape(), {}, tensor->is_buffer, *dtype);
+      if (!made) return pass(made);
+      tracer.draws.pop_back();
+      tensor->value = made->as<SourceTensor>()->value;
+      tracer.draws.push_back({Tracer::Draw::What::Copy, tensor->value, {}, before, 0, {}});
+      tracer.graph[tensor->value].trainable = trains;
+    }
+  return {};
+}
+
 // eval(), train(mode): of the module and all below it.
 Status put_to_rest(Tracer& tracer, Interpreter& in, Arguments& given) {
   const auto trains = given.placed.size() > 1 ? in.truth(given.placed[1]) : Result<bool>(false);
@@ -162,12 +200,15 @@ void add_building(Tracer& tracer, Interpreter& in, Class* module) {
              [&tracer](Interpreter& with, Arguments& given) { return registered(tracer, with, given, false); });
   add_method(in, module, "add_module", add_module);
   add_method(in, module, "register_module", add_module);
-  for (const char* name : {"eval", "train", "to", "cuda", "cpu", "float", "share_memory", "compile"})
+  for (const char* name :
+       {"eval", "train", "to", "cuda", "cpu", "float", "half", "double", "bfloat16", "type", "share_memory", "compile"})
     add_method(in, module, name, [&tracer, name = std::string(name)](Interpreter& with, Arguments& given) -> Made {
       if (name == "train" && given.placed.size() == 1)
         return fail(Fault::Unsupported, "a model in training; call eval()");
       if (name == "eval" || name == "train")
         if (auto done = put_to_rest(tracer, with, given); !done) return pass(done);
+      if (const Value type = element_type(tracer, with, name, given); !type.is_none())
+        if (auto done = take_type(tracer, with, *self_of(given), name, type); !done) return pass(done);
       return given.placed.front();
     });
   add_method(in, module, "requires_grad_",

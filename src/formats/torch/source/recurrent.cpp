@@ -10,6 +10,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace convoy::torch {
@@ -69,8 +71,13 @@ Made make_recurrent(Tracer& tracer, Interpreter& in, const std::string& name, In
   if (whole(self, "proj_size", 0) != 0)
     return fail(Fault::Unsupported, "nn." + name + ": argument 'proj_size', a projection of the state, is not carried");
   const Value* type = self.attributes.find("dtype");
-  if (const auto* said = type ? type->as<python::Text>() : nullptr; said && said->text != "float32")
-    return fail(Fault::Unsupported, "nn." + name + ": argument 'dtype'");
+  DType dtype = DType::F32;
+  if (const auto* said = type ? type->as<python::Text>() : nullptr) {
+    constexpr std::array reals{DType::F16, DType::BF16, DType::F32, DType::F64};
+    const auto found = std::ranges::find(reals, said->text, [](DType one) { return name_of(one); });
+    if (found == reals.end()) return fail(Fault::Unsupported, "nn." + name + ": argument 'dtype' is " + said->text);
+    dtype = *found;
+  }
   const std::int64_t hidden = whole(self, "hidden_size", 0), first = whole(self, "input_size", 0),
                      layers = whole(self, "num_layers", 1);
   constexpr std::int64_t most = 1 << 20;
@@ -85,7 +92,7 @@ Made make_recurrent(Tracer& tracer, Interpreter& in, const std::string& name, In
                         : weight.starts_with("weight_hh") ? Sizes{gates, hidden}
                         : of_first                        ? Sizes{gates, first}
                                                           : Sizes{gates, hidden * directions};
-    auto made = tracer.parameter(in, shape, Filling{Filling::How::Uniform, -most_drawn, most_drawn});
+    auto made = tracer.parameter(in, shape, Filling{Filling::How::Uniform, -most_drawn, most_drawn}, false, dtype);
     if (!made) return made;
     self.attributes.set(weight, *made);
   }

@@ -133,9 +133,9 @@ Made parameter_of(Tracer& tracer, Interpreter& in, Arguments& given) {
   const auto known = tracer.numbers_of(*tensor);
   if (!known) return within("a parameter", Made(std::unexpected(known.error())));
   const Tensor& numbers = *known;
-  if (numbers.dtype() != DType::F32)
+  if (!is_floating(numbers.dtype()))
     return fail(Fault::Unsupported, "a parameter of element type " + std::string(name_of(numbers.dtype())));
-  auto made = tracer.parameter(in, numbers.shape(), Filling{});
+  auto made = tracer.parameter(in, numbers.shape(), Filling{}, false, numbers.dtype());
   if (!made) return made;
   const ValueId own = made->as<SourceTensor>()->value;
   if ((*taken)[1] && (*taken)[1]->is_whole() && (*taken)[1]->whole() == 0) tracer.graph[own].trainable = false;

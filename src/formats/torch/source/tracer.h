@@ -166,6 +166,9 @@ std::optional<python::Value> function_named(Tracer& tracer, python::Interpreter&
 Result<python::Value> call_function_named(Tracer& tracer, python::Interpreter& in, const std::string& name,
                                           python::Arguments given);
 bool is_function(const std::string& name);
+// The element type that the method float(), half(), to(...), type(...) or type_as(...) asks for; None: none.
+python::Value element_type(const Tracer& tracer, python::Interpreter& in, const std::string& name,
+                           const python::Arguments& given);
 // The list of a new shape with whole numbers for the free sizes in it: 0 keeps the size at its place, -1 is worked out.
 Result<python::Value> settled_sizes(Tracer& tracer, python::Interpreter& in, SourceTensor& tensor,
                                     const python::Value& list);
