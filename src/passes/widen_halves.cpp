@@ -25,6 +25,15 @@ bool mixes_types(const Graph& graph, const Node& node, const Target& target) {
          std::ranges::any_of(node.inputs, [&](ValueId v) { return v && is_half(graph[v].type.dtype); });
 }
 
+// ONNX's operator takes no such type. Sums are rounded once on either side of the casts; what only moves numbers, not at all.
+bool lacks_type(const Graph& graph, const Node& node, const Target& target) {
+  if (target.framework != Framework::OnnxRuntime) return false;
+  if (std::holds_alternative<Celu>(node.op)) return true;
+  const bool takes_float16_alone = std::holds_alternative<Einsum>(node.op) || std::holds_alternative<TopK>(node.op) ||
+                                   std::holds_alternative<Shrink>(node.op);
+  return takes_float16_alone && graph[node.outputs[0]].type.dtype == DType::BF16;
+}
+
 // Composed in Keras itself, of operations of 16 bits. Source: keras/src/ops/nn.py, normalize.
 bool is_composed_by_keras(const Op& op) {
   return std::holds_alternative<LengthNorm>(op) || std::holds_alternative<UnitNorm>(op);
@@ -122,6 +131,11 @@ Result<Patch> widen_halves(const Graph& graph, const Target& target) {
     if (target.lite || !gives_halves(graph, node)) continue;
     if (mixes_types(graph, node, target)) {
       if (auto done = compute_in_float32(graph, id, patch, "as the target's operator is of one type"); !done)
+        return pass(done);
+      continue;
+    }
+    if (lacks_type(graph, node, target)) {
+      if (auto done = compute_in_float32(graph, id, patch, "as the target's operator does not take that type"); !done)
         return pass(done);
       continue;
     }

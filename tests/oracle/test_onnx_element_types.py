@@ -3,10 +3,11 @@ what is written for an older operator set is a model of that set, or refused wit
 import re
 from pathlib import Path
 
+import numpy as np
 import onnx
 import onnx.defs
 import pytest
-from carrying import convoy
+from carrying import convoy, import_file, plain_session
 from onnx import TensorProto, helper
 
 ROOT = Path(__file__).parents[2]
@@ -164,3 +165,26 @@ def test_the_refusal_names_operator_type_and_operator_set(operator, name, opset,
     assert f"{operator} of {name} needs operator set {needed}, this is {opset}: add --opset {needed}" in done.stderr
     convoy("port", tmp_path / "m.onnx", "-o", tmp_path / "p.onnx", "--opset", needed)
     onnx.checker.check_model(onnx.load(tmp_path / "p.onnx"), full_check=True)
+
+
+# ONNX's operators for these take no bfloat16, Celu float32 alone: they are computed in float32, and rounded once.
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("call", [
+    "torch.einsum('abc,adc->abd', x, x)", "x.topk(3, 1)[0]", "x.sort(1)[0]", "F.celu(x, 0.7)", "F.hardshrink(x, 0.3)",
+    "F.softshrink(x, 0.3)",
+])
+def test_what_onnx_has_no_operator_of_16_bits_for(call, dtype, tmp_path):
+    torch = pytest.importorskip("torch")
+    file = tmp_path / "net.py"
+    file.write_text(
+        "import torch\nimport torch.nn.functional as F\n\n\nclass Net(torch.nn.Module):\n    def forward(self, x):\n"
+        f"        x = x.to(torch.{dtype})\n        return ({call}).float()\n"
+    )
+    net = import_file(file).Net()
+    x = np.random.default_rng(2).standard_normal((2, 5, 3)).astype("float32")
+    wanted = net(torch.from_numpy(x)).numpy()
+    convoy("port", f"{file}:Net", "--shape", "2,5,3", "-o", tmp_path / "port.onnx", "--opset", 22)
+    session = plain_session(tmp_path / "port.onnx")
+    answer, = session.run(None, {session.get_inputs()[0].name: x})
+    room = {"float16": 2.0**-10, "bfloat16": 2.0**-7}[dtype]
+    np.testing.assert_allclose(answer, wanted, rtol=room, atol=room)
