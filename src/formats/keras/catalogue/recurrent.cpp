@@ -5,6 +5,7 @@
 #include "formats/keras/operation.h"
 #include "formats/keras/weights.h"
 #include "graph/counted_steps.h"
+#include "ops/expect.h"
 
 #include <algorithm>
 #include <array>

@@ -6,6 +6,7 @@
 #include "formats/torch/source/parameters.h"
 #include "formats/torch/source/spectral_norm.h"
 #include "formats/torch/source/written_out.h"
+#include "ops/expect.h"
 
 #include <algorithm>
 #include <array>
