@@ -11,8 +11,6 @@ from carrying import CONVOY, assert_close, cases_in, check_itself, convoy, port,
 TORCH = cases_in("corpus/torch")
 KERAS = cases_in("corpus/keras")
 SNIPPETS = cases_in("snippets")
-# Read by nobody yet: refused with file, line and column.
-NOT_READ = {"half_weights"}
 TOLERANCE = 2e-5
 
 
@@ -39,16 +37,12 @@ def test_a_module_with_its_weights_answers_as_pytorch_did(name, tmp_path):
     weights = json.loads((folder / "case.json").read_text())["files"].get("state_dict")
     source = [folder / "module.py", *(["--weights", folder / weights] if weights else [])]
     for inputs, want in stored(name):
-        if name in NOT_READ:
-            done = convoy("summary", *source, *shapes(inputs), code=6)
-            assert "module.py:" in done.stderr
-            continue
         assert_close(run_natively([*source, *shapes(inputs)], inputs, tmp_path), want, TOLERANCE, name)
 
 
 @pytest.mark.skipif(TORCH is None, reason="no corpus beside the project")
 @pytest.mark.sampled(20)
-@pytest.mark.parametrize("name", [n for n in modules() if n not in NOT_READ])
+@pytest.mark.parametrize("name", modules())
 def test_a_written_module_is_read_back(name, tmp_path):
     program = TORCH / name / "model.pt2"
     ported = tmp_path / "ported.py"
