@@ -112,7 +112,6 @@ std::vector<std::pair<std::string, std::string>> files() {
   return {
       {"graphs nested 17 deep", deep(17)},
       {"graphs nested 20,000 deep", deep(20000)},
-      {"branches that double 15 times and more", nested(30)},
       {"a node that reads itself", of_x(node("Add", {"x", "y"}, "y"))},
       {"two nodes that read each other",
        model(run(1, node("Add", {"x", "b"}, "a")) + run(1, node("Neg", {"a"}, "b")) + run(1, node("Neg", {"b"}, "y")) +
@@ -163,7 +162,6 @@ std::vector<std::pair<std::string, std::string>> files() {
       {"3,000 whole numbers doubled forty times", doubled("Tile", {3000}, 40)},
       {"a number repeated 2^40 times", doubled("Tile", {std::uint64_t{1} << 40}, 0)},
       {"a range of 2^62 numbers", range(0, huge, 1)},
-      {"a range that steps by 2^63 - 1", range(5, 10, top - 1)},
       {"a range that steps back by 2^63", range(10, 5, top)},
       {"an opset of 2^63",
        number(1, 8) + run(7, run(1, node("Neg", {"x"}, "y")) + run(11, value("x", {2})) + run(12, value("y", {}))) +
@@ -176,10 +174,19 @@ std::vector<std::pair<std::string, std::string>> files() {
   };
 }
 
+// Large, or close to an edge, and nothing wrong with them.
+std::vector<std::pair<std::string, std::string>> sound_files() {
+  constexpr std::uint64_t top = std::uint64_t{1} << 63;
+  return {{"branches that double 15 times and more", nested(30)},
+          {"a range that steps by 2^63 - 1", range(5, 10, top - 1)}};
+}
+
 }  // namespace
 
 std::vector<Series> crafted_onnx() {
   std::vector<Series> all;
+  for (const auto& [name, bytes] : sound_files())
+    all.push_back({name, ".onnx", 1, [bytes](std::size_t) { return bytes; }, false, {}, Door::Reader});
   for (const auto& [name, bytes] : files())
     all.push_back({name, ".onnx", 1, [bytes](std::size_t) { return bytes; }, true, {}, Door::Reader});
   return all;
