@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,7 @@ struct LoadOptions {
   // Of inputs that source and scripts declare no type of, by name; "": that of the only one. As somebody says
   // (--shape x=1,3:int64), and as the arrays are that lie at hand, which a file that declares another turns into its own.
   std::map<std::string, DType> types, types_at_hand;
-  bool for_one_model = true;  // size and shapes that no input takes are refused; two may share them
+  bool for_one_model = true;  // size, shapes and names that nothing takes are refused; two may share them
   std::vector<std::string> outputs;  // --outputs NAME,...: cut there
   std::optional<std::string> signature;  // --signature: which of a SavedModel's
   // Where a file lies that the model names beside itself, if not there: what was just written and has no name yet.
@@ -42,7 +43,9 @@ struct LoadOptions {
   // For who runs the model once: what a graph with the model's inputs gives on his. Of ONNX files, what a node must know
   // beforehand and only the model computes is then asked for, so that the graph holds for these inputs alone.
   std::function<Result<std::vector<Tensor>>(const Graph&)> answers;
-  std::vector<std::string> names;  // --set NAME=VALUE: of names that source does not bind to what is known
+  // --set NAME=VALUE: of names that source does not bind to what is known, and of inputs of ONNX models.
+  std::vector<std::string> names;
+  std::set<std::string>* names_taken = nullptr;  // gains those of them that the model asks for
 
   // The shape that is given for this one of so many inputs; nothing: none is.
   const Shape* shape_of(const std::string& input, std::size_t inputs) const {

@@ -229,7 +229,8 @@ class Program {
     auto model = !expression_.empty() ? said() : part_.empty() ? chosen(**scope) : named(**scope);
     if (!model) return within(name_, Result<Graph>(pass(model)));
     auto graph = graph_of(*model);
-    if (graph && options_.for_one_model)  // of two the other one may have asked for it
+    if (options_.names_taken) options_.names_taken->insert(in_.lent_used.begin(), in_.lent_used.end());
+    if (graph && options_.for_one_model)
       for (const auto& [name, value] : in_.lent)
         if (!in_.lent_used.contains(name))
           return fail(Fault::Usage,

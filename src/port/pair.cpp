@@ -6,8 +6,11 @@
 #include "passes/passes.h"
 
 #include <algorithm>
+#include <functional>
+#include <initializer_list>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -126,9 +129,21 @@ std::optional<Graph> in_declared_order(const Graph& other, const fs::path& file,
   return std::nullopt;
 }
 
-}  // namespace
+// Of names that were set for two models, each has to be one that either asks for.
+template <class T>
+Result<T> with_names_taken(std::initializer_list<LoadOptions*> models, const std::function<Result<T>()>& load) {
+  std::set<std::string> taken;
+  for (LoadOptions* model : models) model->names_taken = &taken;
+  auto loaded = load();
+  for (LoadOptions* model : models) model->names_taken = nullptr;
+  for (const LoadOptions* model : models)
+    for (const std::string& said : model->names)
+      if (const std::string name = said.substr(0, said.find('=')); loaded && !taken.contains(name))
+        return fail(Fault::Usage, "--set " + name + ": no model asks for such a name, or the program itself says it");
+  return loaded;
+}
 
-Result<Graph> load_beside(const Graph& other, const fs::path& file, LoadOptions& options) {
+Result<Graph> read_beside(const Graph& other, const fs::path& file, LoadOptions& options) {
   if (auto made = in_declared_order(other, file, options)) return *std::move(made);
   auto graph = load(file, options);
   if (graph || !may_want_a_shape(file, graph.error())) return graph;
@@ -140,7 +155,7 @@ Result<Graph> load_beside(const Graph& other, const fs::path& file, LoadOptions&
   return graph;
 }
 
-Result<Pair> load_pair(const fs::path& a, LoadOptions& options_a, const fs::path& b, LoadOptions& options_b) {
+Result<Pair> read_both(const fs::path& a, LoadOptions& options_a, const fs::path& b, LoadOptions& options_b) {
   auto first = load(a, options_a);
   if (!first && !may_want_a_shape(a, first.error())) {
     if (options_a.shapes.empty() || is_too_much(first.error().fault)) return pass(first);
@@ -150,16 +165,26 @@ Result<Pair> load_pair(const fs::path& a, LoadOptions& options_a, const fs::path
     return Pair{*std::move(turned), *std::move(second)};
   }
   if (first) {
-    auto second = load_beside(*first, b, options_b);
+    auto second = read_beside(*first, b, options_b);
     if (!second) return pass(second);
     auto turned = in_declared_order(*second, a, options_a);
     return Pair{turned ? *std::move(turned) : *std::move(first), *std::move(second)};
   }
   auto second = load(b, options_b);
   if (!second) return pass(first);
-  first = load_beside(*second, a, options_a);
+  first = read_beside(*second, a, options_a);
   if (!first) return pass(first);
   return Pair{*std::move(first), *std::move(second)};
+}
+
+}  // namespace
+
+Result<Graph> load_beside(const Graph& other, const fs::path& file, LoadOptions& options) {
+  return with_names_taken<Graph>({&options}, [&] { return read_beside(other, file, options); });
+}
+
+Result<Pair> load_pair(const fs::path& a, LoadOptions& options_a, const fs::path& b, LoadOptions& options_b) {
+  return with_names_taken<Pair>({&options_a, &options_b}, [&] { return read_both(a, options_a, b, options_b); });
 }
 
 }  // namespace convoy
