@@ -62,6 +62,7 @@ def test_a_default_gives_way_and_one_number_fills_the_declared_shape(tmp_path):
 @pytest.mark.parametrize(("said", "why"), [
     ("rs=8000", "has no input 'rs'; did you mean 'sr'?"),
     ("sr=8000.5", "is no whole number"),
+    ("sr=9223372036854775808", "is no whole number"),
     ("sr=[8000, 16000]", "has the shape [2]"),
     ("gain=[1, [2]]", "is no number and no list of numbers"),
     ("gain=(1, 2)", "has the shape [2]"),
@@ -71,6 +72,27 @@ def test_a_default_gives_way_and_one_number_fills_the_declared_shape(tmp_path):
 def test_what_is_no_value_of_the_input_is_refused(said, why, tmp_path):
     two_rates(tmp_path / "m.onnx")
     assert why in convoy("summary", tmp_path / "m.onnx", "--set", said, code=2).stderr
+
+
+@pytest.mark.parametrize("number", [9007199254740993, -(2**63)])
+def test_whole_numbers_keep_all_their_digits(number, tmp_path):
+    graph = make.make_graph(
+        [make.make_node("Add", ["x", "more"], ["y"])], "g",
+        [make.make_tensor_value_info("x", TensorProto.INT64, [2]), make.make_tensor_value_info("more", TensorProto.INT64, [1])],
+        [make.make_tensor_value_info("y", TensorProto.INT64, [2])],
+    )  # fmt: skip
+    onnx.save(make.make_model(graph, opset_imports=[make.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
+    x = np.array([0, 1])
+    (want,) = plain_session(tmp_path / "m.onnx").run(None, {"x": x, "more": np.array([number])})
+    convoy("port", tmp_path / "m.onnx", "--set", f"more={number}", "--to", "onnx", "-o", tmp_path / "port.onnx")
+    assert np.array_equal(plain_session(tmp_path / "port.onnx").run(None, {"x": x})[0], want)
+
+
+def test_of_two_models_one_has_to_ask_for_what_is_set(tmp_path):
+    two_rates(tmp_path / "m.onnx")
+    convoy("port", tmp_path / "m.onnx", "--set", "sr=8000", "-o", tmp_path / "port.py")
+    done = convoy("diff", tmp_path / "m.onnx", tmp_path / "port.py", "--set", "sr=8000", "--set", "width=3", code=2)
+    assert "--set width: no model asks for such a name" in done.stderr
 
 
 def test_what_decides_is_asked_for(tmp_path):

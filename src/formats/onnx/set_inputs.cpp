@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -34,9 +36,9 @@ std::string in_json(std::string_view text) {
 }
 
 // Numbers row by row, and how many there are along each axis. False: something else, or rows of unlike lengths.
-bool gather_numbers(const Json& value, std::size_t depth, Sizes& shape, std::vector<double>& numbers) {
+bool gather_numbers(const Json& value, std::size_t depth, Sizes& shape, std::vector<Json>& numbers) {
   if (value.is_number()) {
-    numbers.push_back(value.get<double>());
+    numbers.push_back(value);
     return depth == shape.size();
   }
   if (!value.is_array() || value.empty()) return false;
@@ -44,6 +46,16 @@ bool gather_numbers(const Json& value, std::size_t depth, Sizes& shape, std::vec
   if (is_first) shape.push_back(static_cast<Size>(value.size()));
   if (depth >= shape.size() || shape[depth] != static_cast<Size>(value.size())) return false;
   return std::ranges::all_of(value, [&](const Json& one) { return gather_numbers(one, depth + 1, shape, numbers); });
+}
+
+// Nothing: it is none, or none that 64 bits hold. A number with a point is whole as long as it counts one by one.
+std::optional<std::int64_t> whole_number(const Json& number) {
+  if (number.is_number_unsigned() && number.get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max())
+    return std::nullopt;
+  if (number.is_number_integer()) return number.get<std::int64_t>();
+  const double real = number.get<double>();
+  if (std::trunc(real) != real || std::abs(real) >= 0x1p53) return std::nullopt;
+  return static_cast<std::int64_t>(real);
 }
 
 // What fits the declared shape: the shape that is said, or for one number the declared one. Nothing: it fits none.
@@ -66,7 +78,7 @@ Result<Tensor> numbers_for(const ValueInfo& input, const std::string& text) {
   if (!dtype) return wrong("is an input of a type that is not carried");
   auto json = parse_json(in_json(text));
   Sizes shape;
-  std::vector<double> numbers;
+  std::vector<Json> numbers;
   if (!json || !gather_numbers(*json, 0, shape, numbers))
     return wrong("is no number and no list of numbers, such as 16000 or [1, 2]");
   const auto fits = fitted(input, shape);
@@ -75,15 +87,17 @@ Result<Tensor> numbers_for(const ValueInfo& input, const std::string& text) {
   if (!count || *count > most)
     return wrong("has the shape " + text_of(shape) + ", which is not what the file declares of the input");
   if (numbers.size() == 1) numbers.resize(static_cast<std::size_t>(*count), numbers.front());
-  if (is_floating(*dtype)) return Tensor::of(*fits, std::move(numbers)).converted(*dtype);
+  if (is_floating(*dtype)) {
+    std::vector<double> reals;
+    for (const Json& number : numbers) reals.push_back(number.get<double>());
+    return Tensor::of(*fits, std::move(reals)).converted(*dtype);
+  }
   std::vector<std::int64_t> whole;
-  for (const double number : numbers) {
-    constexpr double most_exact = 0x1p53;
-    if (std::trunc(number) != number || std::abs(number) > most_exact)
-      return wrong("is no whole number, as the input's " + std::string(name_of(*dtype)) + " takes");
-    whole.push_back(static_cast<std::int64_t>(number));
-    if (wrapped(whole.back(), *dtype) != whole.back())
-      return wrong("does not fit into " + std::string(name_of(*dtype)));
+  for (const Json& number : numbers) {
+    const auto value = whole_number(number);
+    if (!value) return wrong("is no whole number, as the input's " + std::string(name_of(*dtype)) + " takes");
+    if (wrapped(*value, *dtype) != *value) return wrong("does not fit into " + std::string(name_of(*dtype)));
+    whole.push_back(*value);
   }
   return whole_tensor(*dtype, *fits, std::move(whole));
 }
@@ -109,6 +123,7 @@ Result<std::map<std::string, Tensor>> inputs_set(const Model& model, const LoadO
     if (options.remarks)
       options.remarks->push_back("input '" + name + "' is " + said.substr(equals + 1) +
                                  ", as --set says: what was read takes no other, and nobody gives it");
+    if (options.names_taken) options.names_taken->insert(name);
     set.insert_or_assign(name, *std::move(numbers));
   }
   return set;
