@@ -24,8 +24,6 @@ enum class Quantized : std::uint8_t {
 std::optional<Quantized> quantized_named(std::string_view word);
 // A type that all real numbers of a model can be carried as: "float16", "bfloat16" or "float32". Nothing: none of them.
 std::optional<DType> real_type_named(std::string_view name);
-// An element type by the name that name_of() gives it, "int64". Nothing: none of them.
-std::optional<DType> type_named(std::string_view name);
 
 // Binaries built against another version do not link by mistake.
 inline namespace v0 {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,8 @@ namespace convoy {
 enum class DType : std::uint8_t { F16, BF16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, Bool };
 
 std::string_view name_of(DType dtype);  // "float32", as numpy says it
+// The type of that name. Nothing: none of them.
+std::optional<DType> type_named(std::string_view name);
 Size bytes_of(DType dtype);             // per element
 
 class Tensor {

@@ -38,6 +38,12 @@ std::string_view name_of(DType dtype) {
   std::unreachable();
 }
 
+std::optional<DType> type_named(std::string_view name) {
+  for (int i = 0; i <= static_cast<int>(DType::Bool); ++i)
+    if (const auto type = static_cast<DType>(i); name_of(type) == name) return type;
+  return std::nullopt;
+}
+
 Size bytes_of(DType dtype) {
   switch (dtype) {
     case DType::I8:

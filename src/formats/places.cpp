@@ -199,6 +199,13 @@ ValueId gathered_by_example(FunctionCall& call, ValueId x, ValueId indices, Size
   return rows == 0 ? call.add(Squeeze{{axis}}, {taken}) : taken;
 }
 
+BinaryFunction function_of_reduction(const std::string& reduction) {
+  return reduction == "add"   ? BinaryFunction::Add
+         : reduction == "mul" ? BinaryFunction::Multiply
+         : reduction == "max" ? BinaryFunction::Maximum
+                              : BinaryFunction::Minimum;
+}
+
 namespace {
 
 // What a sum, a product or an extreme begins with.
@@ -209,13 +216,6 @@ std::optional<double> neutral(const std::string& reduction) {
   if (reduction == "max") return -infinite;
   if (reduction == "min") return infinite;
   return std::nullopt;
-}
-
-BinaryFunction function_of(const std::string& reduction) {
-  return reduction == "add"   ? BinaryFunction::Add
-         : reduction == "mul" ? BinaryFunction::Multiply
-         : reduction == "max" ? BinaryFunction::Maximum
-                              : BinaryFunction::Minimum;
 }
 
 // Which of `updates` goes to each of `cells`, in rounds: the first round has the first one for each, and so on.
@@ -269,7 +269,7 @@ ValueId scattered_flat(FunctionCall& call, ValueId data, ValueId updates, const 
   for (const Sizes& round : rounds) {
     Take take{0, round};
     for (Size& from : take.indices) ++from;
-    data = call.add(Binary{function_of(reduction)}, {data, call.add(take, {with_neutral})});
+    data = call.add(Binary{function_of_reduction(reduction)}, {data, call.add(take, {with_neutral})});
   }
   return data;
 }

@@ -20,6 +20,8 @@ ValueId gathered(FunctionCall& call, ValueId x, ValueId indices, Size leading, N
 // x at indices [batch..., rows...] along `axis`: other places for each example of the first `batches` axes, which both share.
 ValueId gathered_by_example(FunctionCall& call, ValueId x, ValueId indices, Size batches, Size axis);
 
+// "add", "mul", "max" or "min".
+BinaryFunction function_of_reduction(const std::string& reduction);
 // How several numbers for one place meet: "none" (the last stays), "add", "mul", "max", "min".
 // `data` with `updates` put in at the rows of `indices`, which must be known. Fails: places outside, axes of free sizes.
 ValueId scattered(FunctionCall& call, ValueId data, ValueId indices, ValueId updates, const std::string& reduction,

@@ -1,7 +1,6 @@
 #include "formats/put.h"
 
 #include "base/whole_tensor.h"
-#include "formats/places.h"
 #include "ops/expect.h"
 
 #include <algorithm>

@@ -111,6 +111,12 @@ struct SimpleRnn {
   friend bool operator==(const SimpleRnn&, const SimpleRnn&) = default;
 };
 
+// Whether the steps of a cell of 16 bits are rounded in Keras's order, which no module of PyTorch does.
+template <class Cell>
+bool rounds_as_keras_does(const Cell& op) {
+  return op.rounds != DType::F32 && op.steps == StepOrder::Keras;
+}
+
 using Recurrent = std::tuple<Lstm, Gru, SimpleRnn>;
 
 }  // namespace convoy

@@ -2,7 +2,6 @@
 // no module for are stored as for Keras: their writer spells the steps out.
 // For Keras as [F, gates*U] with one bias, the sum of both, gates in the order i, f, c, o and z, r, h; a GRU that resets
 // behind the product keeps two.
-#include "ops/expect.h"
 #include "passes/constants.h"
 #include "passes/node_by_node.h"
 #include "passes/rewrites.h"
@@ -16,22 +15,17 @@ namespace {
 
 constexpr std::size_t weights = 5;  // inputs from 1 on up to here hold gates; behind them are states and peepholes
 
-template <class Cell>
-bool is_rounded_as_keras_does(const Cell& op) {
-  return is_half(op.rounds) && op.steps == StepOrder::Keras;
-}
-
 bool has_module(const Node& node, const Lstm& op) {
   const bool peepholes = node.inputs.size() > 7 && node.inputs[7];
-  return !peepholes && !is_rounded_as_keras_does(op) && op.activation == CellFunction::Tanh &&
+  return !peepholes && !rounds_as_keras_does(op) && op.activation == CellFunction::Tanh &&
          op.recurrent_activation == CellFunction::Sigmoid;
 }
 bool has_module(const Node&, const Gru& op) {
-  return op.reset_after && !is_rounded_as_keras_does(op) && op.activation == CellFunction::Tanh &&
+  return op.reset_after && !rounds_as_keras_does(op) && op.activation == CellFunction::Tanh &&
          op.recurrent_activation == CellFunction::Sigmoid;
 }
 bool has_module(const Node&, const SimpleRnn& op) {
-  return !is_rounded_as_keras_does(op) && (op.activation == CellFunction::Tanh || op.activation == CellFunction::Relu);
+  return !rounds_as_keras_does(op) && (op.activation == CellFunction::Tanh || op.activation == CellFunction::Relu);
 }
 
 class Gates {

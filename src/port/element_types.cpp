@@ -18,12 +18,6 @@ std::optional<DType> real_type_named(std::string_view name) {
   return found == real_types.end() ? std::nullopt : std::optional(*found);
 }
 
-std::optional<DType> type_named(std::string_view name) {
-  for (int i = 0; i <= static_cast<int>(DType::Bool); ++i)
-    if (const auto type = static_cast<DType>(i); name_of(type) == name) return type;
-  return std::nullopt;
-}
-
 namespace {
 
 // How far two tensors are apart: the largest difference, and the power of the one against that of what it lost.

@@ -37,12 +37,7 @@ ValueId put_along(FunctionCall& call, ValueId data, ValueId indices, ValueId upd
   const ValueId index = counted_from_front(call, indices, known_size(call, data, axis));
   const PutCells put = put_cells(call, data, index, updates, axis);
   if (reduction == "none") return replaced_cells(call, put);
-  return folded_cells(call, put,
-                      reduction == "add"   ? BinaryFunction::Add
-                      : reduction == "mul" ? BinaryFunction::Multiply
-                      : reduction == "max" ? BinaryFunction::Maximum
-                                           : BinaryFunction::Minimum,
-                      true);
+  return folded_cells(call, put, function_of_reduction(reduction), true);
 }
 
 // y = data, but y[indices[i, j], j] = updates[i, j] (axis 0).

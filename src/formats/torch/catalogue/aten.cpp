@@ -90,9 +90,7 @@ TensorArguments listed(std::string_view argument, const std::vector<ValueId>& te
 std::optional<DType> asked_type(FunctionCall& call) {
   const std::string wanted = call.attrs.word("dtype", "");
   if (wanted.empty()) return std::nullopt;
-  for (const DType dtype : {DType::F16, DType::BF16, DType::F32, DType::F64, DType::I8, DType::I16, DType::I32,
-                            DType::I64, DType::U8, DType::U16, DType::U32, DType::U64, DType::Bool})
-    if (wanted == name_of(dtype)) return dtype;
+  if (const auto dtype = type_named(wanted)) return dtype;
   call.refuse(Fault::Unsupported, "element type '" + wanted + "' is not carried");
   return std::nullopt;
 }

@@ -47,9 +47,8 @@ Results made(FunctionCall& call, const Sizes& shape, std::vector<double> values,
     }
     return {call.make_constant("numbers", *Tensor::owning(dtype, shape, std::move(bytes)))};
   }
-  for (const DType dtype : {DType::F32, DType::F64, DType::F16, DType::BF16})
-    if (wanted == name_of(dtype))
-      return {call.make_constant("numbers", Tensor::of(shape, std::move(values)).converted(dtype))};
+  if (const auto dtype = type_named(wanted); dtype && is_floating(*dtype))
+    return {call.make_constant("numbers", Tensor::of(shape, std::move(values)).converted(*dtype))};
   call.refuse(Fault::Unsupported, "a table of type '" + wanted + "'");
   return {};
 }
@@ -150,8 +149,7 @@ Results count_along(FunctionCall& call) {
   if (call.failed()) return {};
   const ValueId numbers = counted_along(call, call.tensor("like.0"), from[0]);
   if (wanted == "int64") return {numbers};
-  for (const DType dtype : {DType::F32, DType::F64, DType::F16, DType::BF16})
-    if (wanted == name_of(dtype)) return {call.add(Cast{dtype}, {numbers})};
+  if (const auto dtype = type_named(wanted); dtype && is_floating(*dtype)) return {call.add(Cast{*dtype}, {numbers})};
   call.refuse(Fault::Unsupported, "a table of type '" + wanted + "'");
   return {};
 }

@@ -487,25 +487,19 @@ Status write_steps(const Cell& op, Call& c) {
   return {};
 }
 
-// Rounds in another order than the module of PyTorch.
-template <class Cell>
-bool is_written_out(const Cell& op) {
-  return is_half(op.rounds) && op.steps == StepOrder::Keras;
-}
-
 Status write_lstm(const Lstm& op, Call& c) {
   const bool usual = op.activation == CellFunction::Tanh && op.recurrent_activation == CellFunction::Sigmoid;
-  return usual && !c.has(7) && !is_written_out(op) ? write_cell(op, c, "LSTM", 4, "") : write_steps(op, c);
+  return usual && !c.has(7) && !rounds_as_keras_does(op) ? write_cell(op, c, "LSTM", 4, "") : write_steps(op, c);
 }
 
 Status write_gru(const Gru& op, Call& c) {
   const bool usual = op.reset_after && op.activation == CellFunction::Tanh &&
-                     op.recurrent_activation == CellFunction::Sigmoid && !is_written_out(op);
+                     op.recurrent_activation == CellFunction::Sigmoid && !rounds_as_keras_does(op);
   return usual ? write_cell(op, c, "GRU", 3, "") : write_steps(op, c);
 }
 
 Status write_simple_rnn(const SimpleRnn& op, Call& c) {
-  if (is_written_out(op)) return write_steps(op, c);
+  if (rounds_as_keras_does(op)) return write_steps(op, c);
   if (op.activation == CellFunction::Tanh) return write_cell(op, c, "RNN", 1, "");
   if (op.activation == CellFunction::Relu) return write_cell(op, c, "RNN", 1, ", nonlinearity=\"relu\"");
   return write_steps(op, c);

@@ -126,9 +126,8 @@ Made trains_or_not(Tracer& tracer, Interpreter& in, Arguments& given) {
 // half(), to(torch.bfloat16): every weight and running number that is a real one, of the module and all below it, takes the type.
 Status take_type(Tracer& tracer, Interpreter& in, Instance& of, const std::string& method, const Value& asked) {
   const auto* word = asked.as<python::Text>();
-  constexpr std::array reals{DType::F16, DType::BF16, DType::F32, DType::F64};
-  const auto dtype = std::ranges::find(reals, word ? word->text : "", [](DType one) { return name_of(one); });
-  if (dtype == reals.end())
+  const auto dtype = word ? type_named(word->text) : std::nullopt;
+  if (!dtype || !is_floating(*dtype))
     return fail(Fault::Unsupported, "." + method + "() of a module asks for '" + (word ? word->text : "?") +
                                         "'; float16, bfloat16, float32 and float64 are carried");
   std::vector<std::pair<std::string, Instance*>> all;

@@ -7,11 +7,10 @@
 #include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/source/training.h"
 #include "formats/torch/source/written_out.h"
+#include "ops/expect.h"
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace convoy::torch {
@@ -73,9 +72,9 @@ Made make_recurrent(Tracer& tracer, Interpreter& in, const std::string& name, In
   const Value* type = self.attributes.find("dtype");
   DType dtype = DType::F32;
   if (const auto* said = type ? type->as<python::Text>() : nullptr) {
-    constexpr std::array reals{DType::F16, DType::BF16, DType::F32, DType::F64};
-    const auto found = std::ranges::find(reals, said->text, [](DType one) { return name_of(one); });
-    if (found == reals.end()) return fail(Fault::Unsupported, "nn." + name + ": argument 'dtype' is " + said->text);
+    const auto found = type_named(said->text);
+    if (!found || !is_floating(*found))
+      return fail(Fault::Unsupported, "nn." + name + ": argument 'dtype' is " + said->text);
     dtype = *found;
   }
   const std::int64_t hidden = whole(self, "hidden_size", 0), first = whole(self, "input_size", 0),
