@@ -1,6 +1,7 @@
 // For which sizes two paddings agree, against every size up to 400.
 #include "ops/agreement.h"
 #include "ops/cells.h"
+#include "support/share.h"
 
 #include <gtest/gtest.h>
 #include <ctime>
@@ -42,7 +43,7 @@ TEST(Agreement, HoldsAtExactlyTheSizesItNames) {
         for (Size in = 1; in <= last; ++in) at[a].push_back(reading(paddings[a], w, in, counting));
       }
       for (std::size_t a = 0; a < paddings.size(); ++a)
-        for (std::size_t b = 0; b < paddings.size(); b += oracle::share) {
+        for (std::size_t b = 0; b < paddings.size(); b += test::share) {
           const Agreement found = agreement(paddings[a], paddings[b], w, counting);
           for (Size in = 1; in <= last; ++in) {
             const auto i = static_cast<std::size_t>(in - 1);

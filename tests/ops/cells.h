@@ -2,13 +2,10 @@
 // Asks nothing of ops/padding.h but its names.
 #pragma once
 #include "ops/padding.h"
-#include "support/share.h"
 
 #include <vector>
 
 namespace convoy::oracle {
-
-using test::share;
 
 // Cell positions per window and tap; those below 0 and from `in` on are padding. `low` and `high`: where the declared
 // padding ends, for averages that count it. No windows: the layer is refused.

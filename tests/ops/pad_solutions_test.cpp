@@ -1,6 +1,7 @@
 // The solver's answers against trying every pair of pads and every pair of crops.
 #include "ops/pad_solutions.h"
 #include "ops/cells.h"
+#include "support/share.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +15,7 @@ void for_small(const F& check) {
     for (Size stride = 1; stride <= 4; ++stride)
       for (Size dilation = 1; dilation <= 3; ++dilation)
         for (Size in = 1; in <= 9; ++in)
-          if (turn++ % oracle::share == 0) check(Window{kernel, stride, dilation}, in);
+          if (turn++ % test::share == 0) check(Window{kernel, stride, dilation}, in);
 }
 
 TEST(PadsFor, AreAllThatGiveTheSize) {

@@ -1,6 +1,7 @@
 // Every respelling into every vocabulary against lists of the cells that are read, exhaustively.
 #include "ops/cells.h"
 #include "ops/vocabulary.h"
+#include "support/share.h"
 
 #include <gtest/gtest.h>
 #include <array>
@@ -78,7 +79,7 @@ void for_windows(Size kernels, Size strides, Size dilations, const F& check) {
   for (Size kernel = 1; kernel <= kernels; ++kernel)
     for (Size stride = 1; stride <= strides; ++stride)
       for (Size dilation = 1; dilation <= dilations; ++dilation)
-        if (turn++ % oracle::share == 0) check(Window{kernel, stride, dilation});
+        if (turn++ % test::share == 0) check(Window{kernel, stride, dilation});
 }
 
 TEST(Respelling, ReadsTheSameCellsAtEverySizeThatIsKnown) {
@@ -99,7 +100,7 @@ TEST(Respelling, ReadsTheSameCellsAtEverySizeThatIsKnown) {
           }
       }
   });
-  EXPECT_GT(found, 4'000'000 / oracle::share);
+  EXPECT_GT(found, 4'000'000 / test::share);
 }
 
 TEST(Respelling, ReadsTheSameCellsAtEverySizeWhereItIsFree) {
@@ -122,7 +123,7 @@ TEST(Respelling, ReadsTheSameCellsAtEverySizeWhereItIsFree) {
               << text(p) << " became " << text(q) << ", " << text(w) << ", size " << in;
     }
   });
-  EXPECT_GT(found, 50'000 / oracle::share);
+  EXPECT_GT(found, 50'000 / test::share);
 }
 
 // Where nothing was found, nothing is there: every spelling that the framework has was tried.
@@ -199,7 +200,7 @@ TEST(Respelling, TwoAxesAreEachTheSameCells) {
   const auto paddings = spellings();
   const auto spelling = [&] { return paddings[static_cast<std::size_t>(pick(0, std::ssize(paddings) - 1))]; };
   int found = 0;
-  for (int i = 0; i < 20'000 / oracle::share; ++i) {
+  for (int i = 0; i < 20'000 / test::share; ++i) {
     const std::array windows{Window{pick(1, 7), pick(1, 5), pick(1, 3)}, Window{pick(1, 7), pick(1, 5), pick(1, 3)}};
     const std::array before{spelling(), spelling()};
     const std::array<std::optional<Size>, 2> sizes{pick(1, 20), pick(21, 40)};
@@ -211,7 +212,7 @@ TEST(Respelling, TwoAxesAreEachTheSameCells) {
     for (std::size_t a = 0; a < 2; ++a)
       ASSERT_TRUE(alike(before[a], said->paddings[a], windows[a], *sizes[a], s.counting()));
   }
-  EXPECT_GT(found, 3'000 / oracle::share);
+  EXPECT_GT(found, 3'000 / test::share);
 }
 
 TEST(Vocabulary, SaysWhatTheFrameworksDocument) {

@@ -3,6 +3,7 @@
 
 #include "ops/cells.h"
 #include "ops/transposed_vocabulary.h"
+#include "support/share.h"
 
 #include <gtest/gtest.h>
 #include <array>
@@ -98,7 +99,7 @@ void for_windows(Size kernels, Size strides, Size dilations, const F& check) {
   for (Size kernel = 1; kernel <= kernels; ++kernel)
     for (Size stride = 1; stride <= strides; ++stride)
       for (Size dilation = 1; dilation <= dilations; ++dilation)
-        if (turn++ % oracle::share == 0) check(Window{kernel, stride, dilation});
+        if (turn++ % test::share == 0) check(Window{kernel, stride, dilation});
 }
 
 TEST(TransposedPadding, KerasWordsAreGradientsOfForwardConvolutions) {
@@ -146,7 +147,7 @@ TEST(TransposedPadding, EveryRespellingKeepsTheSameWindowOfTheScatter) {
               << ", crops " << p.before << " " << p.after << ", size " << in;
         }
   });
-  for (const int n : found) EXPECT_GT(n, 1000 / oracle::share);
+  for (const int n : found) EXPECT_GT(n, 1000 / test::share);
 }
 
 TEST(TransposedPadding, WhatIsNotFoundCannotBeSaid) {
