@@ -1,5 +1,6 @@
 #include "port/element_types.h"
 
+#include "base/budget.h"
 #include "convoy/settings.h"
 #include "graph/element_types.h"
 #include "ops/expect.h"
@@ -58,6 +59,7 @@ Result<std::vector<LayerLoss>> losses(const Graph& before, const Graph& after, c
   all.threads = options.threads;
   all.memory_limit = options.memory_limit / 2;
   all.keeps_all = true;
+  const budget::Computing computing;
   const auto a = run(*sized_before, *inputs, all);
   if (!a) return std::unexpected(a.error());
   const auto b = run(*sized_after, *inputs, all);

@@ -1,5 +1,6 @@
 #include "port/spelt_steps.h"
 
+#include "base/budget.h"
 #include "graph/quantized_steps.h"
 #include "ops/expect.h"
 #include "port/element_types.h"
@@ -240,6 +241,7 @@ Result<std::vector<Tensor>> answers_of(const Graph& graph, const std::vector<Ten
   plain.threads = options.threads;
   auto sized = with_input_shapes(graph, shapes_of(inputs));
   if (!sized) return pass(sized);
+  const budget::Computing computing;
   const auto values = run(*sized, inputs, plain);
   if (!values) return std::unexpected(values.error());
   std::vector<Tensor> all;

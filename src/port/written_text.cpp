@@ -1,5 +1,6 @@
 #include "port/written_text.h"
 
+#include "base/budget.h"
 #include "containers/python/syntax.h"
 #include "formats/source.h"
 #include "ops/expect.h"
@@ -80,6 +81,7 @@ Result<std::vector<std::string>> show_written_text(const PortReport& report, con
   if (auto done = follow_keys(*read, report.target); !done) return pass(done);
   RunOptions as_read;
   as_read.lets_go_of_weights = true;
+  const budget::Computing computing;
   const auto values = run(*read, data.inputs, as_read);
   if (!values) return unread(values.error());
   bool same = read->outputs.size() == data.outputs.size();

@@ -282,6 +282,23 @@ def memory_of_proofs(convoy: str, folder: Path, promises: Promises) -> None:
         left.unlink()
 
 
+def work_of_proofs(convoy: str, folder: Path, promises: Promises) -> None:
+    """A little file over a large input: what its proof computes is no work of reading it, whatever is checked."""
+    raw = struct.pack("<f", 0.5)
+    tensors = [
+        field(1, 32) + field(1, 8) + field(1, 5) + field(1, 5) + field(2, 1) + field(8, "w") + field(9, raw * 6400),
+        field(1, 8) + field(1, 32) + field(1, 5) + field(1, 5) + field(2, 1) + field(8, "v") + field(9, raw * 6400),
+    ]
+    nodes = [node("Conv", ["x", "w"], ["h"], strides=[2, 2]), node("Conv", ["h", "v"], ["y"])]
+    file = folder / "large.onnx"
+    file.write_bytes(onnx(nodes, tensors, [1, 8, 904, 904], [1, 8, 446, 446]))
+    for words in (["port.py"], ["port.onnx", "--float16"]):
+        code, said, _, _ = ended([convoy, "port", file, "-o", folder / words[0], *words[1:]], 60)
+        promises.hold(code == 0, f"a large input toward {' '.join(words)}: exit {code}: {said[:300]!r}")
+    for left in folder.iterdir():
+        left.unlink()
+
+
 def low_budgets(convoy: str, folder: Path, promises: Promises) -> None:
     models = ["keras/conv2d_same_k3_s2_even/model.keras", "keras/lstm_sequences/model.h5", "onnx/gru_onnx/model.onnx"]
     for model in models:
@@ -313,6 +330,7 @@ def main(convoy: str) -> int:
     promises = Promises()
     with tempfile.TemporaryDirectory() as folder:
         memory_of_proofs(convoy, Path(folder), promises)
+        work_of_proofs(convoy, Path(folder), promises)
         low_budgets(convoy, Path(folder), promises)
         costs(convoy, Path(folder), promises)
     print(f"{promises.kept} promises kept, {promises.broken} broken")

@@ -126,7 +126,7 @@ Result<Value> Evaluator::either(const Syntax& s) {
   Result<Value> last = Value();
   for (const Syntax& part : s.parts) {
     last = value(part);
-    if (!last) return last;
+    if (!last || last->as<Outside>()) return last;  // what cannot be known decides
     auto holds = in_.truth(*last);
     if (!holds) return pass(holds);
     if (*holds == (s.kind == SyntaxKind::Or)) return last;
@@ -273,7 +273,9 @@ Result<Value> Evaluator::comparison(const Syntax& s) {
     const auto right = value(part.parts[0]);
     if (!right) return right;
     Result<bool> holds = false;
-    if (part.text == "is" || part.text == "is not") holds = left->same(*right) == (part.text == "is");
+    const bool is_identity = part.text == "is" || part.text == "is not";
+    if (is_identity && left->as<Outside>() && right->is_none()) return *left;  // a function may have given nothing
+    if (is_identity) holds = left->same(*right) == (part.text == "is");
     else if (part.text == "in" || part.text == "not in") {
       holds = in_.contains(*right, *left);
       if (holds && part.text == "not in") holds = !*holds;

@@ -59,6 +59,7 @@ class Evaluator {
   Status remove(const Syntax& target);
   Status raise(const Syntax& s);
   Status assertion(const Syntax& s);
+  bool is_guard(Value condition, const Syntax& block) const;
   void set(const std::string& name, Value value);
   std::unexpected<Error> refused(const Syntax& s, std::string what, Fault fault = Fault::Unsupported) const;
   template <class T>

@@ -1,5 +1,6 @@
 // Numbers for the weights of a program: those of a file by name, or drawn as PyTorch draws them.
 #include "base/budget.h"
+#include "formats/torch/source/module_weights.h"
 #include "formats/torch/source/spectral_norm.h"
 #include "formats/torch/weight_norm.h"
 #include "ops/expect.h"
@@ -17,16 +18,6 @@ std::string shape_text(const Sizes& shape) {
   std::string text = "[";
   for (std::size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
   return text + "]";
-}
-
-// What wrappers put in front of every name.
-void strip(std::vector<LoadedTensor>& all, const std::set<std::string>& wanted) {
-  for (const std::string prefix : {"state_dict.", "model_state_dict.", "model.", "module.", "net."}) {
-    if (all.empty() || !std::ranges::all_of(all, [&](const LoadedTensor& t) { return t.name.starts_with(prefix); }))
-      continue;
-    if (std::ranges::any_of(all, [&](const LoadedTensor& t) { return wanted.contains(t.name); })) return;
-    for (LoadedTensor& one : all) one.name.erase(0, prefix.size());
-  }
 }
 
 }  // namespace
@@ -211,7 +202,10 @@ Status Tracer::take(std::vector<LoadedTensor> loaded, const NamedWeights& named)
   const std::string file = options_.weights->filename().string();
   std::map<std::string, Tensor> given;
   for (LoadedTensor& one : loaded) {
-    if (!wanted.contains(one.name) && !one.name.ends_with("num_batches_tracked"))
+    const bool is_spare = !wanted.contains(one.name) && !one.name.ends_with("num_batches_tracked");
+    if (is_spare && takes_more_weights && options_.remarks)
+      options_.remarks->push_back(file + " holds '" + one.name + "', which load_state_dict(strict=False) leaves out");
+    if (is_spare && !takes_more_weights)
       return fail(Fault::Format, file + " holds '" + one.name + "', which the source has no weight for");
     given.emplace(one.name, std::move(one.tensor));
   }
@@ -246,15 +240,20 @@ Status Tracer::bind(const NamedWeights& named) {
     if (options_.weights || options_.structure_only) tensor->is_random = false;  // its numbers come from the file
   }
   bound = true;
+  if (default_type != "float32")
+    return fail(Fault::Unsupported, "torch.set_default_dtype(torch." + default_type +
+                                        "): numbers are made in float32 here; call .to(torch." + default_type +
+                                        ") of the model in its place");
   if (!options_.weights && options_.structure_only) return {};
   if (!options_.weights && loads_weights)
     return fail(Fault::Usage,
                 "the program loads the model's weights from a file; give it with --weights, or leave load_state_dict() "
                 "out");
   if (!options_.weights) return draw_weights(seen);
-  auto loaded = load_weights(*options_.weights);
+  auto checkpoint = load_weights(*options_.weights);
+  if (!checkpoint) return pass(checkpoint);
+  auto loaded = module_weights(*std::move(checkpoint), wanted, options_.weights->filename().string(), options_.remarks);
   if (!loaded) return pass(loaded);
-  strip(*loaded, wanted);
   // Weights that the file keeps as norms and directions, and the program by their plain names.
   if (const auto normed = normed_weights(*loaded);
       std::ranges::any_of(normed, [&](const NormedWeight& one) { return wanted.contains(one.name); })) {

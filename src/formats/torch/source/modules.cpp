@@ -213,8 +213,11 @@ void add_building(Tracer& tracer, Interpreter& in, Class* module) {
   add_method(in, module, "requires_grad_",
              [&tracer](Interpreter& with, Arguments& given) { return trains_or_not(tracer, with, given); });
   // Weights of a file come with --weights.
-  add_method(in, module, "load_state_dict", [&tracer](Interpreter& with, Arguments&) -> Made {
+  add_method(in, module, "load_state_dict", [&tracer](Interpreter& with, Arguments& given) -> Made {
     tracer.loads_weights = true;
+    const auto named = given.take("strict");
+    const auto strict = named ? named : given.placed.size() > 2 ? std::optional(given.placed[2]) : std::nullopt;
+    if (strict && strict->is_whole() && strict->whole() == 0) tracer.takes_more_weights = true;
     return Value::of(with.make<python::Outside>("load_state_dict()"));
   });
   add_method(in, module, "state_dict", state_dict);

@@ -160,19 +160,16 @@ python::Module* training_module(Interpreter& in, const std::string& name) {
   if (name == "torch.utils.data")
     for (const char* word : {"Dataset", "IterableDataset", "Sampler"})
       made->attributes.set(word, Value::of(in.make_class(word, {})));
-  const auto absent = [&](python::Module& of) {  // no such device
+  if (name == "torch.cuda" || name.starts_with("torch.backends.")) {  // no such device
     for (const char* word : {"is_available", "is_bf16_supported", "is_built"})
-      of.attributes.set(word, in.native(word, [](Interpreter&, Arguments&) -> Made { return Value::of(false); }));
-    of.attributes.set("device_count", in.native("device_count", [](Interpreter&, Arguments&) -> Made {
+      made->attributes.set(word, in.native(word, [](Interpreter&, Arguments&) -> Made { return Value::of(false); }));
+    made->attributes.set("device_count", in.native("device_count", [](Interpreter&, Arguments&) -> Made {
       return Value::of(std::int64_t{0});
     }));
-  };
-  if (name == "torch.cuda") absent(*made);
-  if (name == "torch.backends") {
-    auto* other = in.make<python::Module>("torch.backends.mps");
-    absent(*other);
-    made->attributes.set("mps", Value::of(other));
   }
+  if (name == "torch.backends")
+    for (const char* device : {"mps", "cudnn", "cuda"})
+      made->attributes.set(device, Value::of(training_module(in, name + "." + device)));
   made->more = [name](Interpreter& with, const std::string& word) -> Result<std::optional<Value>> {
     return Value::of(with.make<python::Outside>(name + "." + word));
   };
@@ -216,6 +213,16 @@ constexpr std::array tensor_types{Named{"Tensor", "float32"}, Named{"FloatTensor
                                   Named{"DoubleTensor", "float64"}, Named{"LongTensor", "int64"},
                                   Named{"BoolTensor", "bool"}};
 
+// Settings of the process that no number of a model follows from.
+constexpr std::array<std::string_view, 8> settings_of_no_number{"set_num_threads",
+                                                                "set_num_interop_threads",
+                                                                "set_printoptions",
+                                                                "set_deterministic_debug_mode",
+                                                                "set_float32_matmul_precision",
+                                                                "set_warn_always",
+                                                                "set_default_device",
+                                                                "use_deterministic_algorithms"};
+
 // Words of torch that are no functions of tensors.
 Found torch_word(Tracer& tracer, Interpreter& in, const std::string& word) {
   for (const std::string_view part : {"nn", "jit", "linalg", "special", "utils", "autograd", "hub", "fx", "backends",
@@ -246,8 +253,14 @@ Found torch_word(Tracer& tracer, Interpreter& in, const std::string& word) {
             {Tracer::Draw::What::Restart, {}, {}, {}, static_cast<std::uint64_t>(given.placed[0].whole()), {}});
       return Value::of(with.make<Context>());
     });
-  if (word == "set_num_threads")
-    return in.native(word, [](Interpreter& with, Arguments&) -> Made { return Value::of(with.make<Context>()); });
+  if (is_among(settings_of_no_number, word)) return silent(in, word);
+  if (word == "set_default_dtype")
+    return in.native(word, [&tracer](Interpreter&, Arguments& given) -> Made {
+      const auto* type = given.placed.empty() ? nullptr : given.placed[0].as<python::Text>();
+      if (!type) return fail(Fault::Unsupported, "torch.set_default_dtype() of a type that is not known");
+      tracer.default_type = type->text;
+      return Value();
+    });
   if (word == "device") return Value::of(device_class(in));
   return std::nullopt;
 }

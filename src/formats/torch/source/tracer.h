@@ -100,6 +100,8 @@ class Tracer {
   Graph graph;
   bool bound = false;  // weights have their numbers
   bool loads_weights = false;  // the program reads them from a file that it names
+  bool takes_more_weights = false;  // that file may hold others: load_state_dict(strict=False)
+  std::string default_type = "float32";  // of new real numbers, as the program sets it
   bool keeps_gradients = true;  // not within torch.no_grad()
   bool follows_script = false;  // functions are called outside of any model
   // What the program draws or fills, in its order, where no file gives the weights.

@@ -1,0 +1,107 @@
+"""Source bound to what training saves: the module's weights among an optimizer's, behind wrappers' names, beside another copy."""
+import numpy as np
+import pytest
+import torch
+from carrying import assert_close, convoy, run_natively
+
+NET = """import torch
+from pathlib import Path
+from torch import nn
+
+torch.set_float32_matmul_precision("high")
+
+class Net(nn.Module):
+    def __init__(self, weights=None):
+        super().__init__()
+        torch.use_deterministic_algorithms(True, warn_only=True)
+        if torch.backends.cudnn.is_available():
+            torch.backends.cudnn.benchmark = False
+        self.conv = nn.utils.weight_norm(nn.Conv1d(3, 4, 2)) if NORMED else nn.Conv1d(3, 4, 2)
+        self.norm = nn.BatchNorm1d(4)
+        if weights is not None:
+            path = Path(weights)
+            if not path.exists():
+                raise Exception("there is no %s" % path)
+            assert path.stat().st_size > 0, path
+            self.load_state_dict(torch.load(path)["model"], strict=STRICT)
+
+    def forward(self, x):
+        return self.norm(self.conv(x))
+"""
+
+
+def source(tmp_path, strict=True, normed=False):
+    text = NET.replace("STRICT", str(strict)).replace("NORMED", str(normed))
+    (tmp_path / "net.py").write_text(text)
+    names = {}
+    exec(compile(text, "net.py", "exec"), names)  # noqa: S102
+    torch.use_deterministic_algorithms(False)
+    torch.manual_seed(3)
+    net = names["Net"]()
+    optimizer = torch.optim.Adam(net.parameters())
+    net(torch.randn(5, 3, 7)).square().sum().backward()
+    optimizer.step()
+    return net.eval(), optimizer.state_dict()
+
+
+def answer(net, tmp_path, target="Net()"):
+    x = np.random.default_rng(1).integers(-4, 5, (2, 3, 7)).astype(np.float32)
+    with torch.no_grad():
+        want = net(torch.from_numpy(x)).numpy()
+    got = run_natively([f"{tmp_path / 'net.py'}:{target}"], {"x": x}, tmp_path, "--weights", tmp_path / "w.pt")
+    assert_close(got, [want])
+
+
+@pytest.mark.parametrize("normed", [False, True])
+@pytest.mark.parametrize("wrapper", ["", "module.", "_orig_mod.", "net.module."])
+def test_weights_are_found_beside_those_of_the_optimizer(wrapper, normed, tmp_path):
+    net, optimizer = source(tmp_path, normed=normed)
+    own = {wrapper + name: numbers for name, numbers in net.state_dict().items()}
+    torch.save({"epoch": 4, "best": {"loss.weight": torch.ones(3)}, "model_state": own, "optimizer": optimizer}, tmp_path / "w.pt")
+    answer(net, tmp_path)
+
+
+def test_a_file_in_which_a_module_guards_its_own_loading(tmp_path):
+    net, optimizer = source(tmp_path, strict=False)
+    more = {**net.state_dict(), "similarity.weight": torch.ones(1)}
+    torch.save({"model": more, "optimizer": optimizer}, tmp_path / "w.pt")
+    answer(net, tmp_path, "Net('any.pt')")
+    done = convoy("summary", f"{tmp_path / 'net.py'}:Net('any.pt')", "--weights", tmp_path / "w.pt", "--shape", "2,3,7")
+    assert "'similarity.weight', which load_state_dict(strict=False) leaves out" in done.stdout, done.stdout
+
+
+def test_what_is_left_over_is_refused_where_the_program_says_nothing(tmp_path):
+    net, _ = source(tmp_path)
+    torch.save({"model": {**net.state_dict(), "similarity.weight": torch.ones(1)}}, tmp_path / "w.pt")
+    done = convoy("summary", f"{tmp_path / 'net.py'}:Net('any.pt')", "--weights", tmp_path / "w.pt", "--shape", "2,3,7", code=5)
+    assert "'similarity.weight', which the source has no weight for" in done.stderr, done.stderr
+
+
+def test_two_copies_are_told_apart_by_nobody(tmp_path):
+    net, _ = source(tmp_path)
+    torch.save({"model": net.state_dict(), "ema": {k: v + 1 for k, v in net.state_dict().items()}}, tmp_path / "w.pt")
+    done = convoy("summary", f"{tmp_path / 'net.py'}:Net()", "--weights", tmp_path / "w.pt", "--shape", "2,3,7", code=6)
+    assert "'ema' as in 'model'" in done.stderr, done.stderr
+
+
+def test_another_default_type_is_refused(tmp_path):
+    (tmp_path / "net.py").write_text("import torch\ntorch.set_default_dtype(torch.float64)\nnet = torch.nn.Linear(3, 2)\n")
+    done = convoy("summary", tmp_path / "net.py", "--shape", "2,3", code=6)
+    assert ".to(torch.float64)" in done.stderr, done.stderr
+    (tmp_path / "net.py").write_text("import torch\ntorch.set_default_dtype(torch.float32)\nnet = torch.nn.Linear(3, 2)\n")
+    convoy("summary", tmp_path / "net.py", "--shape", "2,3")
+
+
+@pytest.mark.parametrize("condition", ["path is None", "path is not None", "path == 'a'", "not path", "path and True", "path > 1"])
+def test_a_branch_that_hangs_on_what_lies_outside_is_refused(condition, tmp_path):
+    (tmp_path / "net.py").write_text(f"""import torch
+path = torch.load("a.pt")
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = torch.nn.Linear(3, 2, bias=True if {condition} else False)
+    def forward(self, x):
+        return self.a(x)
+""")
+    done = convoy("summary", tmp_path / "net.py", "--shape", "2,3", code=6)
+    assert "is not read, and the model depends on it" in done.stderr, done.stderr
