@@ -95,10 +95,14 @@ def test_of_two_models_one_has_to_ask_for_what_is_set(tmp_path):
     assert "--set width: no model asks for such a name" in done.stderr
 
 
-def test_what_decides_is_asked_for(tmp_path):
+def test_without_a_value_both_branches_are_carried(tmp_path):
     two_rates(tmp_path / "m.onnx")
-    done = convoy("port", tmp_path / "m.onnx", "--to", "torch", "-o", tmp_path / "port.py", code=6)
-    assert "--set" in done.stderr
+    convoy("port", tmp_path / "m.onnx", "--to", "onnx", "-o", tmp_path / "port.onnx")
+    x = RANDOM.integers(-5, 6, (3, 2, 9)).astype(np.float32)
+    for rate in (16000, 8000):
+        given = {"x": x, "sr": np.array(rate)}
+        want, got = (plain_session(tmp_path / name).run(None, given)[0] for name in ("m.onnx", "port.onnx"))
+        assert np.array_equal(got, want)
 
 
 def test_loops_whose_bodies_call_their_values_alike_are_proved(tmp_path):

@@ -67,8 +67,10 @@ class ModelReader {
   bool stretches(const ModelNode& node, const std::vector<Known*>& inputs);
   Status add_stretched(const ModelNode& node, const std::string& name, const std::vector<Known*>& inputs, Names& names);
   Status add_constant(const ModelNode& node, Names& names);
-  // One branch of an If whose condition is known stands in the node's place.
-  Status add_branch(const ModelNode& node, const std::vector<Known*>& inputs, Names& names);
+  // One branch of an If whose condition is known stands in the node's place; of one that is computed, both, and a choice.
+  Status add_branch(const ModelNode& node, const std::string& name, const std::vector<Known*>& inputs, Names& names);
+  Result<std::vector<Known>> results_of_branch(const ModelNode& node, bool taken, Names& names);
+  Status add_both_branches(const ModelNode& node, const std::string& name, Known& condition, Names& names);
   // Loops whose turns are known stand turn behind turn.
   Status begin_turns(const ModelGraph& body, const std::vector<Known*>& carried, const std::vector<std::string>& outer,
                      Names& shared);

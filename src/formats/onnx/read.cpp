@@ -309,7 +309,7 @@ Status ModelReader::add_in_its_way(const ModelNode& node, const std::string& nam
 
 Status ModelReader::add_by_its_kind(const ModelNode& node, const std::string& name, const std::vector<Known*>& inputs,
                                     Names& names) {
-  if (node.type == "If") return add_branch(node, inputs, names);
+  if (node.type == "If") return add_branch(node, name, inputs, names);
   if (node.type == "Loop") return add_loop(node, inputs, names);
   if (node.type == "Scan") return add_scan(node, inputs, names);
   if (node.type == "Shape" || node.type == "Size") return add_shape(node, inputs, names);

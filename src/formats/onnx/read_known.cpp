@@ -1,4 +1,5 @@
 // Nodes that need no operator: constants, shapes, one number repeated, and the branch that a known condition chooses.
+#include "formats/chosen.h"
 #include "formats/filled.h"
 #include "formats/free_reshape.h"
 #include "formats/onnx/model_reader.h"
@@ -127,28 +128,67 @@ Status ModelReader::add_constant(const ModelNode& node, Names& names) {
   return names.add(node.outputs.front(), std::move(known));
 }
 
-// One branch of an If whose condition is known stands in the node's place.
-Status ModelReader::add_branch(const ModelNode& node, const std::vector<Known*>& inputs, Names& names) {
-  const auto asked = needed_numbers(inputs.size() == 1 ? inputs[0] : nullptr);
-  if (!asked) return std::unexpected(asked.error());
-  const Numbers* condition = *asked;
-  if (!condition || condition->all.size() != 1 || !condition->known())
-    return fail(Fault::Unsupported,
-                "its condition is computed by the model; --shape gives sizes, and --set the value of an input, that "
-                "may decide it");
-  const Attribute* branch = node.attribute(condition->all.front().value() != 0 ? "then_branch" : "else_branch");
+// What a branch gives, whose nodes now stand in the node's place.
+Result<std::vector<Known>> ModelReader::results_of_branch(const ModelNode& node, bool taken, Names& names) {
+  const Attribute* branch = node.attribute(taken ? "then_branch" : "else_branch");
   if (!branch || !branch->graph) return fail(Fault::Format, "has no such branch");
   const ModelGraph& graph = *branch->graph;
   if (graph.outputs.size() != node.outputs.size())
     return fail(Fault::Format, "its branch gives another number of results");
   Names inner(&names);
-  if (auto s = add_initializers(graph, inner); !s) return s;
-  if (auto s = add_nodes(graph, inner); !s) return s;
-  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-    const Known* known = inner.find(graph.outputs[i].name);
-    if (!known) return fail(Fault::Format, "its branch does not give '" + graph.outputs[i].name + "'");
-    if (auto s = names.add(node.outputs[i], *known); !s) return s;
+  if (auto s = add_initializers(graph, inner); !s) return pass(s);
+  if (auto s = add_nodes(graph, inner); !s) return pass(s);
+  std::vector<Known> results;
+  for (const ValueInfo& output : graph.outputs) {
+    const Known* known = inner.find(output.name);
+    if (!known) return fail(Fault::Format, "its branch does not give '" + output.name + "'");
+    results.push_back(*known);
   }
+  return results;
+}
+
+// Both branches, where the condition is computed: what one of them cannot take is no fault of the file.
+Status ModelReader::add_both_branches(const ModelNode& node, const std::string& name, Known& condition, Names& names) {
+  constexpr std::string_view why =
+      "its condition is computed by the model; --shape gives sizes, and --set the value of an input, that may decide "
+      "it";
+  const auto asked = value_of(node.inputs[0], condition);
+  if (!asked) return fail(Fault::Unsupported, std::string(why));
+  std::vector<std::vector<Known>> both;
+  for (const bool taken : {true, false}) {
+    auto results = results_of_branch(node, taken, names);
+    if (!results && results.error().fault != Fault::Format && results.error().fault != Fault::Unsupported)
+      return pass(results);
+    if (!results)
+      return fail(Fault::Unsupported,
+                  std::string(why) + "; both branches cannot be carried, because of " + message(results.error()));
+    both.push_back(std::move(*results));
+  }
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    const auto if_true = value_of(node.outputs[i], both[0][i]), if_false = value_of(node.outputs[i], both[1][i]);
+    if (!if_true) return std::unexpected(if_true.error());
+    if (!if_false) return std::unexpected(if_false.error());
+    auto made = chosen(graph_, &sizes_, *asked, *if_true, *if_false, name);
+    if (!made) return pass(made);
+    file_names_.of_value(*made, node.outputs[i] + turn_);
+    if (auto s = names.add(node.outputs[i], {*made, {}, {}, false, false}); !s) return s;
+  }
+  return {};
+}
+
+// One branch of an If whose condition is known stands in the node's place.
+Status ModelReader::add_branch(const ModelNode& node, const std::string& name, const std::vector<Known*>& inputs,
+                               Names& names) {
+  const auto asked = needed_numbers(inputs.size() == 1 ? inputs[0] : nullptr);
+  if (!asked) return std::unexpected(asked.error());
+  const Numbers* condition = *asked;
+  if (inputs.size() != 1 || !inputs[0]) return fail(Fault::Format, "has no condition");
+  if (!condition || condition->all.size() != 1 || !condition->known())
+    return add_both_branches(node, name, *inputs[0], names);
+  auto results = results_of_branch(node, condition->all.front().value() != 0, names);
+  if (!results) return pass(results);
+  for (std::size_t i = 0; i < node.outputs.size(); ++i)
+    if (auto s = names.add(node.outputs[i], std::move((*results)[i])); !s) return s;
   return {};
 }
 

@@ -1,6 +1,7 @@
 // Operators that lead to other subgraphs: a branch that a known condition chooses, and loops that are known to end, whose turns
 // stand one behind the other.
 #include "base/budget.h"
+#include "formats/chosen.h"
 #include "formats/tflite/reader.h"
 #include "formats/tflite/types.h"
 #include "ops/expect.h"
@@ -98,12 +99,32 @@ Status ModelReader::add_branch(const StoredOperator& op, const std::string& laye
     if (!one) return pass(one);
     all.push_back(std::move(*one));
   }
-  const auto taken = truth_of(all.front(), "its condition");
-  if (!taken) return std::unexpected(taken.error());
+  const Known condition = all.front();
   all.erase(all.begin());
-  auto results = results_of(op.options->number<std::int32_t>(*taken ? 0 : 1), std::move(all), layer + "/");
-  if (!results) return pass(results);
-  return take_results(op, std::move(*results));
+  const auto branch = [&](bool taken, std::vector<Known> given) {
+    return results_of(op.options->number<std::int32_t>(taken ? 0 : 1), std::move(given), layer + "/");
+  };
+  if (const auto taken = truth_of(condition, "its condition"); taken) {
+    auto results = branch(*taken, std::move(all));
+    if (!results) return pass(results);
+    return take_results(op, std::move(*results));
+  }
+  if (!condition.value) return fail(Fault::Unsupported, "its condition is computed by the model");
+  auto if_true = branch(true, all);
+  if (!if_true) return pass(if_true);
+  auto if_false = branch(false, std::move(all));
+  if (!if_false) return pass(if_false);
+  if (if_true->size() != if_false->size()) return fail(Fault::Format, "its branches give unlike numbers of results");
+  for (std::size_t i = 0; i < if_true->size(); ++i) {
+    const ValueId first = (*if_true)[i].value, second = (*if_false)[i].value;
+    if (!first || !second)
+      return fail(Fault::Unsupported,
+                  "its condition is computed by the model, and so would be numbers of sizes or states");
+    auto made = chosen(graph_, nullptr, condition.value, first, second, layer);
+    if (!made) return pass(made);
+    (*if_true)[i] = Known{.value = *made};
+  }
+  return take_results(op, std::move(*if_true));
 }
 
 Status ModelReader::add_loop(const StoredOperator& op, const std::string& layer) {

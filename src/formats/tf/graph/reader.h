@@ -135,6 +135,7 @@ class GraphReader {
   Result<Slots> filled(const GraphNode& node, const Slots& inputs);
   Result<Slots> call(Frame& frame, const GraphNode& node, const std::string& function, const Slots& arguments);
   Result<Slots> branch(Frame& frame, const GraphNode& node, const Slots& inputs);
+  Result<ValueId> one_of(ValueId condition, Known& if_true, Known& if_false, const std::string& layer);
   Result<Slots> while_loop(Frame& frame, const GraphNode& node, const Slots& inputs);
   Result<Slots> exit_of_loop(Frame& frame, const GraphNode& node, std::size_t place);
   Status run_loop(Frame& frame, const std::string& name);

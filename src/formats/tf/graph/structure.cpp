@@ -1,6 +1,7 @@
 // Nodes that are no operators: inputs, constants, variables, shapes, one number repeated, calls, branches and loops.
 #include "base/budget.h"
 #include "base/words.h"
+#include "formats/chosen.h"
 #include "formats/filled.h"
 #include "formats/tf/graph/reader.h"
 #include "formats/tf/graph/tensor.h"
@@ -278,12 +279,41 @@ Result<GraphReader::Slots> GraphReader::call(Frame& frame, const GraphNode& node
   return results;
 }
 
-// Of If, the function that a known condition chooses.
+// Of If, the function that a known condition chooses; of one that is computed, both, and a choice.
 Result<GraphReader::Slots> GraphReader::branch(Frame& frame, const GraphNode& node, const Slots& inputs) {
   if (inputs.empty()) return fail(Fault::Format, "has no condition");
   const auto taken = truth_of(*inputs[0]);
-  if (!taken) return fail(Fault::Unsupported, "its condition is computed by the model");
-  return call(frame, node, node.text(*taken ? "then_branch" : "else_branch"), Slots(inputs.begin() + 1, inputs.end()));
+  const Slots given(inputs.begin() + 1, inputs.end());
+  if (taken) return call(frame, node, node.text(*taken ? "then_branch" : "else_branch"), given);
+  const auto condition = value_of(*inputs[0], node.name + "/condition");
+  if (!condition) return fail(Fault::Unsupported, "its condition is computed by the model");
+  const auto if_true = call(frame, node, node.text("then_branch"), given);
+  if (!if_true) return if_true;
+  const auto if_false = call(frame, node, node.text("else_branch"), given);
+  if (!if_false) return if_false;
+  if (if_true->size() != if_false->size()) return fail(Fault::Format, "its branches give unlike numbers of results");
+  Slots results;
+  for (std::size_t i = 0; i < if_true->size(); ++i) {
+    Known known;
+    if (auto made = one_of(*condition, *(*if_true)[i], *(*if_false)[i], layer_of(frame, node)); made)
+      known.value = *made;
+    else if (is_too_much(made.error().fault) || made.error().fault == Fault::Internal) return pass(made);
+    else known.error = made.error();  // of which nobody may ask
+    results.push_back(slot_of(std::move(known)));
+  }
+  return results;
+}
+
+Result<ValueId> GraphReader::one_of(ValueId condition, Known& if_true, Known& if_false, const std::string& layer) {
+  for (const Known* known : {&if_true, &if_false})
+    if (known->error)
+      return fail(Fault::Unsupported,
+                  "its condition is computed by the model, and both branches cannot be carried, because of " +
+                      message(*known->error));
+  const auto first = value_of(if_true, layer + "/then"), second = value_of(if_false, layer + "/else");
+  if (!first) return std::unexpected(first.error());
+  if (!second) return std::unexpected(second.error());
+  return chosen(graph_, &sizes_, condition, *first, *second, layer);
 }
 
 // Turns are made one behind the other, as many as the condition lets run.
