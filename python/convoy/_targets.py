@@ -76,7 +76,7 @@ def copy_weights(a: Any, b: Any, *inputs: Any, threads: int = 0, budget: int | s
                                                      _reading(**of_a), _reading(**reading), seed, threads, wish)
         report = _report((holds, [], text, data), True)
         if not holds:
-            error = NotProven("with these numbers the models do not compute the same; nothing was changed", _named(b))
+            error = NotProven(f"{report.data['reason']}; nothing was changed", _named(b))
             error.report = report
             raise error
         if kind == "keras":

@@ -178,6 +178,28 @@ def test_lists_of_modules_grow_anywhere_and_are_joined(tmp_path):
     assert_close(got, [net(torch.from_numpy(x)).detach().numpy()])
 
 
+def test_a_list_is_repeated_as_often_as_an_array_says(tmp_path):
+    net, file = made_by("""import numpy as np, torch, torch.nn as nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        repeat = np.full((3,), 1)
+        repeat[1:-1] *= 2
+        widths = sum([[a] * r for (a, r) in zip([4, 5, 6], repeat)], []) + [7] * torch.tensor(2)
+        self.steps = nn.Sequential(*[nn.Linear(a, b) for a, b in zip([3] + widths, widths)])
+
+    def forward(self, x):
+        return self.steps(x)
+""", tmp_path)
+    import torch
+
+    torch.save(net.state_dict(), tmp_path / "w.pt")
+    x = np.random.default_rng(1).normal(size=(2, 3)).astype("float32")
+    got = run_natively([file], {"x": x}, tmp_path, "--weights", tmp_path / "w.pt")
+    assert_close(got, [net(torch.from_numpy(x)).detach().numpy()])
+
+
 def test_arrays_of_known_numbers_take_other_shapes_as_in_numpy(tmp_path):
     import torch
 

@@ -252,20 +252,46 @@ Status write_in_matrices(const EinsumLetters& letters, const LetterGroups& group
   return {};
 }
 
+// Products of numbers that stretch over one another, summed: where a side has no letters of its own, or nothing is summed.
+Status write_in_numbers(const EinsumLetters& letters, const LetterGroups& groups, Sink& sink) {
+  const std::string kept = groups.shared + groups.left + groups.right, all = kept + groups.summed;
+  TensorType type{DType::F32, Shape(all.size())};
+  const auto laid = [&](std::size_t i, const std::string& own) {
+    std::string order;
+    for (const char l : all)
+      if (has_letter(own, l)) order += l;
+    Place x = in_parts(sink, sink.input(i), own, {{order}});
+    Shape shape = sink.type_of(x).shape;
+    for (std::size_t axis = 0; axis < all.size(); ++axis) {
+      if (has_letter(own, all[axis])) {
+        type.shape[axis] = shape[axis];
+        continue;
+      }
+      shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), Dim(1));
+      x = sink.step("EXPAND_DIMS", {x, sink.whole(static_cast<Size>(axis))}, {DType::F32, shape});
+    }
+    return x;
+  };
+  const Place a = laid(0, letters.a), b = laid(1, letters.b);
+  Sizes summed(groups.summed.size()), order;
+  std::iota(summed.begin(), summed.end(), std::ssize(kept));
+  for (const char l : letters.out) order.push_back(static_cast<Size>(kept.find(l)));
+  const bool turned = kept != letters.out;
+  if (summed.empty() && !turned) return sink.last("MUL", {a, b}), Status();
+  Place made = sink.step("MUL", {a, b}, type);
+  if (!summed.empty() && !turned) return sink.last("SUM", {made, sink.numbers(summed)}), Status();
+  type.shape.resize(kept.size());
+  if (!summed.empty()) made = sink.step("SUM", {made, sink.numbers(summed)}, type);
+  sink.last("TRANSPOSE", {made, sink.numbers(order)});
+  return {};
+}
+
 Status write_einsum(const Einsum& op, Sink& sink) {
   const auto letters = letters_of(op);
   if (!letters) return std::unexpected(letters.error());
   const LetterGroups groups = grouped(*letters);
   const auto& [shared, left, right, summed] = groups;
   const bool all_there = shared.size() + left.size() + right.size() == letters->out.size();
-  // Nothing but shared letters and those that are summed: a product number by number.
-  if (left.empty() && right.empty() && !summed.empty() && all_there && letters->a == letters->b &&
-      shared == letters->out && letters->a == shared + summed && sink.type().dtype == DType::F32) {
-    Sizes axes(summed.size());
-    std::iota(axes.begin(), axes.end(), static_cast<Size>(shared.size()));
-    const Place product = sink.step("MUL", {sink.input(0), sink.input(1)}, sink.type());
-    return sink.last("SUM", {product, sink.numbers(axes)}), Status();
-  }
   const auto are_known = [&](const std::string& some, std::size_t input, const std::string& of) {
     return some.size() == 1 || std::ranges::all_of(some, [&](char l) {
              return at(sink.type(input).shape, static_cast<Size>(of.find(l))).known();
@@ -273,8 +299,12 @@ Status write_einsum(const Einsum& op, Sink& sink) {
   };
   const bool can_join = are_known(right, 1, letters->b) && are_known(summed, 0, letters->a) &&
                         are_known(summed, 1, letters->b) && (shared.empty() || are_known(left, 0, letters->a));
-  if (summed.empty() || right.empty() || left.empty() || !can_join || !all_there || sink.type().dtype != DType::F32)
-    return sink.refused("the product '" + op.equation + "'");
+  if (!all_there || sink.type().dtype != DType::F32) return sink.refused("the product '" + op.equation + "'");
+  const bool in_matrices = !summed.empty() && !right.empty() && !left.empty();
+  const std::size_t axes = shared.size() + left.size() + right.size() + summed.size();
+  if (!in_matrices && axes <= static_cast<std::size_t>(most_stretched_axes(BinaryFunction::Multiply)))
+    return write_in_numbers(*letters, groups, sink);
+  if (!in_matrices || !can_join) return sink.refused("the product '" + op.equation + "'");
   return write_in_matrices(*letters, groups, sink);
 }
 

@@ -201,6 +201,11 @@ Result<std::optional<Value>> SourceTensor::binary(Interpreter& in, std::string_v
                                         Operator{"!=", "ne", "ne"}};
   const auto found = std::ranges::find(operators, symbol, &Operator::symbol);
   if (found == operators.end()) return std::nullopt;
+  if (symbol == "*" && other.as<python::Sequence>()) {  // a list so many times over
+    const auto times = tracer.numbers_of(*this);
+    if (times && times->rank() == 0 && !is_floating(times->dtype()) && times->dtype() != DType::Bool)
+      return in.binary("*", other, Value::of(times->integers().front()));
+  }
   if (const auto* free = other.as<FreeSize>()) {
     auto number = number_of(tracer, in, *free);
     if (!number) return pass(number);
