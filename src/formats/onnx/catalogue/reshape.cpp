@@ -74,9 +74,8 @@ std::vector<ValueId> squeeze(FunctionCall& call) {
   if (argument) axes = axes_of(call, "axes", *argument, call.rank(x));
   for (Size i = 0; !argument && i < call.rank(x); ++i) {
     if (!call.dim(x, i).known())
-      call.refuse(Fault::Unsupported,
-                  "without 'axes' the sizes must be known, but the input has shape " + text_of(call.shape(x)) +
-                      "; give them with --shape");
+      call.refuse(Fault::Unsupported, "without 'axes' the sizes must be known, but the input has shape " +
+                                          text_of(call.shape(x)) + "; give them with --shape");
     if (call.dim(x, i) == Dim(1)) axes.push_back(i);
   }
   return {call.add(Squeeze{axes}, {x})};

@@ -66,9 +66,8 @@ std::vector<ValueId> squeeze(FunctionCall& call) {
   std::ranges::sort(axes);
   for (Size i = 0; axes.empty() && i < call.rank(x); ++i)
     if (!call.dim(x, i).known())
-      call.refuse(Fault::Unsupported,
-                  "without squeeze_dims the sizes must be known, but the input has shape " + text_of(call.shape(x)) +
-                      "; give them with --shape");
+      call.refuse(Fault::Unsupported, "without squeeze_dims the sizes must be known, but the input has shape " +
+                                          text_of(call.shape(x)) + "; give them with --shape");
   if (axes.empty())
     for (Size i = 0; i < call.rank(x); ++i)
       if (call.dim(x, i) == Dim(1)) axes.push_back(i);
