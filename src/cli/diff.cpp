@@ -13,6 +13,7 @@
 #include "formats/source.h"
 #include "port/mend_model.h"
 #include "port/pair.h"
+#include "port/spelt_steps.h"
 #include "report/difference.h"
 #include "report/page.h"
 
@@ -35,21 +36,12 @@ struct Diff {
   int threads = 0;
 };
 
-// `shares`: one is source without weights of its own.
+// `inputs`: numbers for a's; `shares`: one is source without weights of its own.
 struct Both {
   Graph a, b;
+  std::vector<Tensor> inputs;
   bool shares = false;
 };
-
-Result<Both> load_both(const Diff& o) {
-  auto of_a = options_of_one(o.a, o.weights_a, o.both), of_b = options_of_one(o.b, o.weights_b, o.both);
-  if (!of_a) return pass(of_a);
-  if (!of_b) return pass(of_b);
-  auto pair = load_pair(o.a, *of_a, o.b, *of_b);
-  if (!pair) return pass(pair);
-  const bool shares = (is_source(o.a) && !of_a->weights) || (is_source(o.b) && !of_b->weights);
-  return Both{std::move(pair->a), std::move(pair->b), shares};
-}
 
 Result<std::vector<Tensor>> read_inputs_of_both(const Graph& a, const std::vector<std::string>& words) {
   std::vector<Tensor> inputs;
@@ -65,6 +57,22 @@ Result<std::vector<Tensor>> read_inputs_of_both(const Graph& a, const std::vecto
     inputs.push_back(*std::move(tensor));
   }
   return inputs;
+}
+
+Result<Both> load_both(const Diff& o) {
+  auto of_a = options_of_one(o.a, o.weights_a, o.both), of_b = options_of_one(o.b, o.weights_b, o.both);
+  if (!of_a) return pass(of_a);
+  if (!of_b) return pass(of_b);
+  of_a->keeps_quantized = of_b->keeps_quantized = true;
+  auto pair = load_pair(o.a, *of_a, o.b, *of_b);
+  if (!pair) return pass(pair);
+  const bool shares = (is_source(o.a) && !of_a->weights) || (is_source(o.b) && !of_b->weights);
+  auto inputs = read_inputs_of_both(pair->a, o.inputs);
+  if (!inputs) return pass(inputs);
+  std::vector<Tensor> none;
+  if (auto done = within("a", hold_as_reals(pair->a, *inputs)); !done) return pass(done);
+  if (auto done = within("b", hold_as_reals(pair->b, none)); !done) return pass(done);
+  return Both{std::move(pair->a), std::move(pair->b), *std::move(inputs), shares};
 }
 
 // What was asked for, so that it can be asked again.
@@ -173,15 +181,13 @@ int run_diff(const Diff& o) {
     return report({Fault::Usage, "--fix needs a folder for the mended model: -o DIR", {}});
   auto begun = begin_kept(o);
   if (!begun) return report(begun.error());
-  const auto pair = load_both(o);
+  auto pair = load_both(o);
   if (!pair) return report(pair.error());
   const Graph &a = pair->a, &b = pair->b;
   if (o.fixes)
     if (const auto place = place_for_mended(b, o.b, o.folder, o.force); !place) return report(place.error());
-  auto inputs = read_inputs_of_both(a, o.inputs);
-  if (!inputs) return report(inputs.error());
   diagnose::Options options;
-  options.inputs = *std::move(inputs);
+  options.inputs = std::move(pair->inputs);
   options.seed = o.seed;
   options.threads = o.threads;
   options.maps = begun->page.has_value();
@@ -215,13 +221,11 @@ Result<Json> diff_again(const Json& asked, const std::filesystem::path& folder, 
   o.weights_b = in_folder(word_in(asked, "weights_b"));
   read_again(asked, folder, o.both);
   for (const std::string& word : words_in(asked, "inputs")) o.inputs.push_back(in_folder(word));
-  const auto pair = load_both(o);
+  auto pair = load_both(o);
   if (!pair) return std::unexpected(pair.error());
   const Graph &a = pair->a, &b = pair->b;
-  auto inputs = read_inputs_of_both(a, o.inputs);
-  if (!inputs) return pass(inputs);
   diagnose::Options options;
-  options.inputs = *std::move(inputs);
+  options.inputs = std::move(pair->inputs);
   options.seed = seed_in(asked);
   options.shares_weights = pair->shares;
   options.threads = threads;

@@ -15,6 +15,7 @@
 #include "diagnose/share.h"
 #include "diagnose/steps_causes.h"
 #include "diagnose/twin.h"
+#include "graph/quantized_steps.h"
 #include "ops/expect.h"
 #include "prove/meeting.h"
 #include "run/run.h"
@@ -492,6 +493,21 @@ Result<Diagnosis> twins_diagnosed(const Graph& a, const Graph& b, const Options&
   return result;
 }
 
+// What rounding of weights alone explains leaves the findings, and how much that loses, layer by layer.
+Status weigh_rounded_weights(const Graph& a, const Graph& b, const Options& options, Diagnosis& result) {
+  const auto rounded = drop_rounded_weights(a, b, result.findings);
+  if (!rounded) return {};
+  const bool of_a = *rounded == Side::A;
+  result.rounds_weights_alone = true;
+  if (!options.inputs.empty() && of_a) return {};
+  auto losses = of_a ? losses_of_twins(b, a, a, options) : losses_of_twins(a, b, b, options);
+  if (!losses) return losses.error().fault == Fault::Budget ? Status{} : pass(losses);
+  result.losses = *std::move(losses);
+  if (of_a)
+    for (LayerLoss& loss : result.losses) std::swap(loss.a, loss.b);
+  return {};
+}
+
 // What is behind a number that is none is compared with nothing, and so is what no example goes through.
 Status check_given(const Graph& a, const std::vector<Tensor>& given) {
   if (given.size() > a.inputs.size())
@@ -519,10 +535,15 @@ Result<Diagnosis> diagnose(const Graph& a, const Graph& written_b, const Options
   const budget::Computing computing;
   if (auto sound = check_given(a, options.inputs); !sound) return pass(sound);
   const Graph b = in_order_of(a, written_b);
-  if (are_twins(a, b)) return twins_diagnosed(a, b, options);
+  Graph divided_a = a, divided_b = b;  // one way of writing steps
+  divide_by_scales(divided_a), divide_by_scales(divided_b);
+  if (are_twins(divided_a, divided_b)) return twins_diagnosed(divided_a, divided_b, options);
   auto result = diagnosed_in_some_order(a, b, options);
+  if (!result) return result;
+  if (auto done = weigh_rounded_weights(a, b, options, *result); !done) return pass(done);
   const auto is_widening = [](const Node& node) { return node.kind == "DequantizeLinear"; };
-  if (result && (rounds_to_steps(a) || std::ranges::any_of(a.nodes, is_widening))) name_steps(a, b, result->findings);
+  if (rounds_to_steps(divided_a) || std::ranges::any_of(a.nodes, is_widening))
+    name_steps(divided_a, divided_b, result->findings);
   return result;
 }
 

@@ -98,6 +98,7 @@ struct LayerLoss {
 struct Diagnosis {
   bool same = true;
   std::vector<LayerLoss> losses;  // where one model rounds to steps and the other does not: worst first
+  bool rounds_weights_alone = false;  // one model's weights lie on steps, and nothing else is rounded
   std::vector<Layer> layers;
   std::vector<Finding> findings;  // in the order in which a computes the layers
   std::vector<std::string> sizes;

@@ -70,6 +70,14 @@ std::optional<Named> steps_of_another(const StepsOfLayers& all, const std::strin
   return std::nullopt;
 }
 
+// Whether another tensor has these very steps, as what a pool or a reshape hands on does.
+bool is_shared(const StepsOfLayers& all, const std::string& layer, const Steps& own) {
+  return std::ranges::any_of(all, [&](const auto& other) {
+    return other.first != layer && other.first != own.rounded_in && other.second.rounded_in != layer &&
+           other.second.scales == own.scales && other.second.zeros == own.zeros;
+  });
+}
+
 struct Rounding {
   const StepsOfLayers& all;  // of the model
   const std::string& layer;
@@ -82,8 +90,12 @@ std::optional<Named> difference(const Rounding& of_a, const Rounding& of_b) {
   const bool same_scale = a.scales == b.scales, same_zero = a.zeros == b.zeros;
   if (same_scale && same_zero && a.held == b.held) return std::nullopt;
   const std::string says = text_of(b) + " in place of " + text_of(a);
-  for (const Rounding* one : {&of_a, &of_b})
+  // Tensors that share their steps share them in both models, whatever these are.
+  const bool is_of_many = is_shared(of_a.all, of_a.layer, a) && is_shared(of_b.all, of_b.layer, b);
+  for (const Rounding* one : {&of_a, &of_b}) {
+    if (one == &of_b && is_of_many) continue;
     if (auto named = steps_of_another(one->all, one->layer, one->steps.rounded_in, a, b, says)) return named;
+  }
   if (same_scale) return Named{"quant_zero_point", says};  // what is made symmetric has another scale as well
   if (!same_zero && is_symmetric(a) != is_symmetric(b)) return Named{"quant_symmetric", says};
   const Range was = range_of(a), now = range_of(b);
@@ -145,14 +157,20 @@ std::vector<std::vector<double>> along(const Tensor& tensor, std::size_t axis) {
   return parts;
 }
 
-// Whether all channels along some axis lie on steps of their own.
-bool has_steps_by_channel(const Tensor& tensor) {
+// The largest step of the channels along some axis, which lie on steps of their own. Zeros alone lie on any.
+std::optional<double> step_by_channel(const Tensor& tensor) {
   for (std::size_t axis = 0; axis < tensor.shape().size(); ++axis) {
     const auto parts = along(tensor, axis);
     if (parts.size() < 2 || parts.front().size() < 4) continue;
-    if (std::ranges::all_of(parts, [](const auto& part) { return step_of(part).has_value(); })) return true;
+    double largest = 0;
+    const bool all = std::ranges::all_of(parts, [&](const std::vector<double>& part) {
+      const auto step = step_of(part);
+      largest = std::max(largest, step.value_or(0));
+      return step || std::ranges::all_of(part, [](double x) { return x == 0; });
+    });
+    if (all && largest > 0) return largest;
   }
-  return false;
+  return std::nullopt;
 }
 
 std::optional<Named> weights_difference(const Tensor& a, const Tensor& b) {
@@ -163,7 +181,7 @@ std::optional<Named> weights_difference(const Tensor& a, const Tensor& b) {
     largest = std::max(largest, std::abs(x[i])), apart = std::max(apart, std::abs(x[i] - y[i]));
   if (!(apart <= 0.05 * largest)) return std::nullopt;  // other numbers, whatever they lie on
   const auto one_a = step_of(x), one_b = step_of(y);
-  const bool many_a = !one_a && has_steps_by_channel(a), many_b = !one_b && has_steps_by_channel(b);
+  const bool many_a = !one_a && step_by_channel(a), many_b = !one_b && step_by_channel(b);
   if (many_a && one_b)
     return Named{"quant_per_tensor", fmt::format("steps of {:.4g} for all in place of one for each channel", *one_b)};
   if (one_a && many_b)
@@ -174,6 +192,11 @@ std::optional<Named> weights_difference(const Tensor& a, const Tensor& b) {
 }
 
 }  // namespace
+
+std::optional<double> largest_step(const Tensor& weights) {
+  const auto one = step_of(weights.doubles());
+  return one ? one : step_by_channel(weights);
+}
 
 void name_steps(const Graph& a, const Graph& b, std::vector<Finding>& findings) {
   const StepsOfLayers of_a = steps_of_layers(a), of_b = steps_of_layers(b);

@@ -2,6 +2,7 @@
 
 #include "diagnose/align.h"
 #include "diagnose/comparable.h"
+#include "diagnose/steps_causes.h"
 #include "graph/quantized_steps.h"
 #include "ops/expect.h"
 #include "run/run.h"
@@ -32,15 +33,31 @@ const Tensor* product_weight(const Graph& graph, const std::string& layer) {
   return nullptr;
 }
 
+// How far the numbers of two weights are apart, in whatever order of axes, and the largest of them.
+struct WeightsApart {
+  double most = 0, largest = 0;
+};
+std::optional<WeightsApart> apart_of(const Tensor* x, const Tensor* y) {
+  if (!x || !y || x->count() != y->count()) return std::nullopt;
+  auto a = x->doubles(), b = y->doubles();
+  std::ranges::sort(a), std::ranges::sort(b);
+  WeightsApart apart;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    apart.largest = std::max(apart.largest, std::abs(a[i]));
+    apart.most = std::max(apart.most, std::abs(a[i] - b[i]));
+  }
+  return apart;
+}
+
 // Within half a step of 8 bits of the largest number.
 bool is_near(const Tensor* x, const Tensor* y) {
-  if (!x || !y || x->count() != y->count()) return false;
-  auto a = x->doubles(), b = y->doubles();
-  std::ranges::sort(a), std::ranges::sort(b);  // in whatever order of axes
-  double largest = 0, apart = 0;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    largest = std::max(largest, std::abs(a[i])), apart = std::max(apart, std::abs(a[i] - b[i]));
-  return apart <= largest / 127;
+  const auto apart = apart_of(x, y);
+  return apart && apart->most <= apart->largest / 127;
+}
+
+bool is_by_numbers(const Finding& finding) {
+  return !finding.other_shape && (finding.cause == "unknown" || finding.cause == "number" ||
+                                  finding.cause.starts_with("weights_") || finding.cause.starts_with("bias_"));
 }
 
 Result<Values> run_all(const Graph& graph, const std::vector<Tensor>& inputs, int threads) {
@@ -61,6 +78,20 @@ double decibels_of(const Tensor& real, const Tensor& stepped) {
 std::string maker_name(const Graph& graph, ValueId value) {
   const NodeId maker = graph[value].producer;
   return maker ? graph[maker].layer : graph[value].name;
+}
+
+// What lies between the steps of one layer, which is said once.
+std::set<ValueId> inside_layers(const Graph& graph) {
+  const auto readers = readers_of(graph);
+  std::set<ValueId> inner;
+  for (const Node& node : graph.nodes)
+    for (const ValueId v : node.outputs) {
+      const auto& next = readers[v.slot()];
+      const bool is_read_alone = next.size() == 1 && graph[next[0]].layer == node.layer;
+      if (is_read_alone && std::ranges::find(graph.outputs, graph[next[0]].outputs[0]) == graph.outputs.end())
+        inner.insert(v);
+    }
+  return inner;
 }
 
 // Who reads one of these values reads an input of these numbers in its place, so that each layer shows its own loss alone.
@@ -110,10 +141,24 @@ void drop_rounded(const Graph& a, const Graph& b, std::vector<Finding>& findings
   const auto of_a = layers_of_steps(a), of_b = layers_of_steps(b);
   std::erase_if(findings, [&](const Finding& finding) {
     if (of_a.contains(finding.a) || of_b.contains(finding.b) || finding.cause == "activation_extra") return true;
-    const bool by_numbers = finding.cause == "unknown" || finding.cause == "number" ||
-                            finding.cause.starts_with("weights_") || finding.cause.starts_with("bias_");
-    return by_numbers && !finding.other_shape && is_near(product_weight(a, finding.a), product_weight(b, finding.b));
+    return is_by_numbers(finding) && is_near(product_weight(a, finding.a), product_weight(b, finding.b));
   });
+}
+
+std::optional<Side> drop_rounded_weights(const Graph& a, const Graph& b, std::vector<Finding>& findings) {
+  std::optional<Side> side;
+  std::erase_if(findings, [&](const Finding& finding) {
+    const Tensor *w = product_weight(a, finding.a), *v = product_weight(b, finding.b);
+    const auto apart = is_by_numbers(finding) ? apart_of(w, v) : std::nullopt;
+    if (!apart) return false;
+    const auto of_a = largest_step(*w), of_b = largest_step(*v);
+    if (of_a.has_value() == of_b.has_value()) return false;
+    const Side own = of_a ? Side::A : Side::B;
+    if (apart->most > 0.501 * of_a.value_or(of_b.value_or(0)) || side.value_or(own) != own) return false;
+    side = own;
+    return true;
+  });
+  return side;
 }
 
 Result<std::vector<LayerLoss>> losses_of_twins(const Graph& real, const Graph& stepped, const Graph& ranged,
@@ -132,6 +177,7 @@ Result<std::vector<LayerLoss>> losses_of_twins(const Graph& real, const Graph& s
   for (std::size_t i = 0; i < full->b.values.size(); ++i)
     by_name.emplace(full->b.values[i].name, ValueId{static_cast<std::int32_t>(i)});
   for (const Node& node : full->b.nodes) by_layer[node.layer] = node.outputs[0];
+  const auto inner_a = inside_layers(at->a), inner_b = inside_layers(at->b);
   Wanted wanted;
   std::vector<LayerLoss> all;
   for (const Match& match : align(at->a, at->b).matches) {
@@ -139,7 +185,8 @@ Result<std::vector<LayerLoss>> losses_of_twins(const Graph& real, const Graph& s
     const bool is_step = rounded.contains(layer);
     const auto& places = is_step ? by_layer : by_name;
     const auto found = places.find(is_step ? layer : at->b[match.b].name);
-    if (match.how == How::Input || found == places.end()) continue;
+    if (match.how == How::Input || found == places.end() || inner_a.contains(match.a) || inner_b.contains(match.b))
+      continue;
     if (!exact->contains(match.a) || !free->contains(found->second)) continue;
     const Tensor& theirs = free->at(found->second);
     Tensor ours = arranged(exact->at(match.a), match.permutation, theirs.shape());

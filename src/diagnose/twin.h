@@ -15,6 +15,10 @@ Graph without_steps(const Graph& graph);
 // What rounding alone explains is no finding: weights that lie on steps beside a's own, limits that are the ranges of steps.
 void drop_rounded(const Graph& a, const Graph& b, std::vector<Finding>& findings);
 
+// The same where weights alone lie on steps: within half a step of the other model's, which lie on none. Says whose were dropped.
+enum class Side : std::uint8_t { A, B };
+std::optional<Side> drop_rounded_weights(const Graph& a, const Graph& b, std::vector<Finding>& findings);
+
 // Layer by layer, at the size of the first trial, worst first. `ranged` is the one of steps without them, by
 // which they are aligned. Fails: as runs do.
 Result<std::vector<LayerLoss>> losses_of_twins(const Graph& real, const Graph& stepped, const Graph& ranged,

@@ -192,6 +192,46 @@ std::optional<Tensor> nearest_steps(const Tensor& real, const Quantization& as, 
   return narrowed(as.dtype, real.shape(), whole);
 }
 
+// A product that is rounded, and the scale that its factor is the inverse of.
+struct InverseScale {
+  NodeId product;
+  ValueId scale;
+};
+
+bool are_inverse(const Tensor& a, const Tensor& b) {
+  if (a.dtype() != DType::F32 || a.shape() != b.shape()) return false;
+  const auto x = a.doubles(), y = b.doubles();
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (!(std::abs(x[i] * y[i] - 1) <= 0x1p-22)) return false;
+  return true;
+}
+
+// In front of whole numbers: a cast, a clip, perhaps a sum, a rounding and the product.
+std::vector<InverseScale> inverse_scales_in(const Graph& graph) {
+  std::vector<InverseScale> all;
+  const auto before = [&](NodeId node) {
+    const bool reads = node && !graph[node].inputs.empty() && graph[node].inputs[0];
+    return reads ? graph[graph[node].inputs[0]].producer : NodeId{};
+  };
+  const auto binary = [&](NodeId node, BinaryFunction function) {
+    const auto* op = node ? std::get_if<Binary>(&graph[node].op) : nullptr;
+    return op && op->function == function;
+  };
+  for (const auto& [last, stretch] : quantized_stretches(graph).by_last) {
+    if (stretch.rounds) continue;
+    const NodeId cast = graph[stretch.x].producer, clip = before(cast);
+    if (!clip || !std::holds_alternative<Cast>(graph[cast].op) || !std::holds_alternative<Clip>(graph[clip].op))
+      continue;
+    const NodeId sum = before(clip), round = binary(sum, BinaryFunction::Add) ? before(sum) : sum;
+    const auto* rounded = round ? std::get_if<Unary>(&graph[round].op) : nullptr;
+    const NodeId product = rounded && rounded->function == Function::Round ? before(round) : NodeId{};
+    if (!binary(product, BinaryFunction::Multiply)) continue;
+    const auto& factor = graph[graph[product].inputs[1]].constant;
+    if (factor && are_inverse(*factor, *graph[stretch.scale].constant)) all.push_back({product, stretch.scale});
+  }
+  return all;
+}
+
 }  // namespace
 
 QuantizedStretches quantized_stretches(const Graph& graph) { return StretchFinder(graph).find(); }
@@ -208,6 +248,17 @@ std::vector<SteppedPair> stepped_pairs(const Graph& graph) {
   }
   return all;
 }
+
+std::size_t divide_by_scales(Graph& graph) {
+  const auto found = inverse_scales_in(graph);
+  for (const InverseScale& one : found) {
+    graph[one.product].op = Binary{BinaryFunction::Divide};
+    graph[one.product].inputs[1] = one.scale;
+  }
+  return found.size();
+}
+
+std::size_t inverse_scales(const Graph& graph) { return inverse_scales_in(graph).size(); }
 
 RangesKept keep_ranges_alone(Graph& graph) {
   const auto pairs = stepped_pairs(graph);

@@ -35,6 +35,11 @@ struct SteppedPair {
 };
 std::vector<SteppedPair> stepped_pairs(const Graph& graph);
 
+// Roundings that multiply by the inverse of the scale that is multiplied by behind them, as PyTorch's exported programs do, divide by
+// it, which QuantizeLinear does. How many there were.
+std::size_t divide_by_scales(Graph& graph);
+std::size_t inverse_scales(const Graph& graph);
+
 // Such pairs become clips to the range of their steps: the ends may be the only ReLU that there is.
 struct RangesKept {
   std::size_t left_out = 0, stay = 0;  // pairs; whole numbers that are widened and stay

@@ -205,14 +205,18 @@ diagnose::Options asked_of(const Model& a, const Model& b, const DiffSettings& s
   return options;
 }
 
-Result<diagnose::Diagnosis> diagnosed(const Model& a, const Model& b, const DiffSettings& settings) {
-  for (const Model* one : {&a, &b})
-    if (holds_whole_numbers(one->graph()))
-      return fail(Fault::Unsupported,
-                  one->file().string() +
-                      ": holds quantised numbers, which are run and ported but not compared; read it "
-                      "with dequantizes to compare the real numbers that they stand for");
-  return diagnose::diagnose(a.graph(), b.graph(), asked_of(a, b, settings));
+// Both in real numbers, and how they are compared.
+struct Compared {
+  Graph a, b;
+  diagnose::Options options;
+};
+
+Result<Compared> compared(const Model& a, const Model& b, const DiffSettings& settings) {
+  Compared both{a.graph(), b.graph(), asked_of(a, b, settings)};
+  std::vector<Tensor> none;
+  if (auto done = within(name_of_file(a.file()), hold_as_reals(both.a, both.options.inputs)); !done) return pass(done);
+  if (auto done = within(name_of_file(b.file()), hold_as_reals(both.b, none)); !done) return pass(done);
+  return both;
 }
 
 Result<std::vector<Tensor>> in_order(const std::vector<ModelValue>& wanted,
@@ -467,6 +471,7 @@ Result<ModelPair> load_pair(const std::filesystem::path& a, const std::filesyste
     if (!of_a) return pass(of_a);
     if (!of_b) return pass(of_b);
     of_a->for_one_model = of_b->for_one_model = false;
+    of_a->keeps_quantized = of_b->keeps_quantized = true;
     std::vector<std::string> remarks_a, remarks_b;
     of_a->remarks = &remarks_a;
     of_b->remarks = &remarks_b;
@@ -505,7 +510,9 @@ Result<PortOutcome> port(const std::filesystem::path& file, const std::filesyste
 
 Result<DiffOutcome> diff(const Model& a, const Model& b, const DiffSettings& settings) {
   return guarded([&]() -> Result<DiffOutcome> {
-    const auto found = diagnosed(a, b, settings);
+    const auto both = compared(a, b, settings);
+    if (!both) return std::unexpected(both.error());
+    const auto found = diagnose::diagnose(both->a, both->b, both->options);
     if (!found) return std::unexpected(found.error());
     DiffOutcome outcome;
     outcome.same = found->same;
@@ -514,7 +521,7 @@ Result<DiffOutcome> diff(const Model& a, const Model& b, const DiffSettings& set
     const DiffNames names{name_of_file(a.file()), a.format(), name_of_file(b.file()), b.format()};
     outcome.text = diff_text(*found, names);
     outcome.json = printed(diff_json(*found));
-    if (settings.page) outcome.html = diff_page(*found, a.graph(), b.graph(), names);
+    if (settings.page) outcome.html = diff_page(*found, both->a, both->b, names);
     return outcome;
   });
 }
@@ -524,10 +531,12 @@ Result<PortOutcome> mend(const Model& a, const Model& b, const std::filesystem::
   return guarded_writing([&]() -> Result<PortOutcome> {
     if (const auto place = place_for_mended(b.graph(), b.file(), folder, overwrites); !place)
       return std::unexpected(place.error());
-    const auto found = diagnosed(a, b, settings);
+    const auto both = compared(a, b, settings);
+    if (!both) return std::unexpected(both.error());
+    const auto found = diagnose::diagnose(both->a, both->b, both->options);
     if (!found) return std::unexpected(found.error());
     if (found->same) return fail(Fault::Usage, "the models are the same: there is nothing to mend");
-    return outcome_of(mend_model(a.graph(), b.graph(), b.file(), folder, overwrites, *found, asked_of(a, b, settings)),
+    return outcome_of(mend_model(both->a, both->b, b.file(), folder, overwrites, *found, both->options),
                       name_of_file(b.file()));
   });
 }

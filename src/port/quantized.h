@@ -9,11 +9,9 @@
 
 namespace convoy {
 
-// Roundings that multiply by the inverse of the scale that is multiplied by behind them, as PyTorch's exported programs do, divide by
-// it, which QuantizeLinear does. One sentence on that, and those on how far numbers move; none where there are no such.
+// Roundings that multiply by the inverse of their scale divide by it (graph/quantized_steps.h). One sentence on that, and those on how
+// far numbers move; none where there are no such.
 Result<std::vector<std::string>> divide_by_scales(Graph& graph, const ProofOptions& options);
-// How many such there are.
-std::size_t inverse_scales(const Graph& graph);
 
 // What is rounded to steps and widened again at once is only kept within their range. One sentence on that, and, where numbers move, those on how
 // far. Fails: as runs do.

@@ -33,13 +33,19 @@ Tensor widened(const Tensor& whole, const Quantization& as) {
   return Tensor::of(whole.shape(), std::move(real));
 }
 
+enum class Ends : std::uint8_t {
+  Whole,  // inputs and outputs stay the whole numbers that the file has
+  Real,   // they are the real numbers that these stand for
+  Cut     // whole, and what each layer gives is an output, what is read behind it an input
+};
+
 class Speller {
  public:
-  explicit Speller(const Graph& whole, std::map<std::string, Origin> widened = {}, bool is_cut = false)
+  explicit Speller(const Graph& whole, std::map<std::string, Origin> widened = {}, Ends ends = Ends::Whole)
       : from_(whole),
         readers_(readers_of(whole)),
         widened_(std::move(widened)),
-        is_cut_(is_cut),
+        ends_(ends),
         real_(whole.values.size()) {}
 
   // Of a graph that was cut: where, in the order of the outputs, and of the inputs behind the graph's own.
@@ -55,7 +61,7 @@ class Speller {
       if (from_.values[i].constant) add_constant({static_cast<std::int32_t>(i)});
     for (const Node& node : from_.nodes)
       if (auto s = within(place_of(node), add_node(node)); !s) return pass(s);
-    if (!is_cut_) {
+    if (ends_ != Ends::Cut) {
       for (const ValueId v : from_.outputs)
         if (auto s = add_output(v); !s) return pass(s);
       to_.output_names = from_.output_names;
@@ -112,12 +118,13 @@ class Speller {
   Status add_input(ValueId v) {
     const Value& value = from_[v];
     TensorType type = value.type;
-    if (value.quantization) type.dtype = value.quantization->dtype;
+    if (value.quantization && ends_ != Ends::Real) type.dtype = value.quantization->dtype;
     real(v) = to_.input(value.name, type);
     to_[real(v)].origin = value.origin;
     if (!value.quantization) return {};
-    whole_[v] = real(v);
-    return widen(v, real(v), value.name + "/dequantize");
+    if (ends_ != Ends::Real) whole_[v] = real(v);
+    else if (auto s = round(v, real(v)); !s) return s;
+    return widen(v, whole_.at(v), value.name + "/dequantize");
   }
 
   void add_constant(ValueId v) {
@@ -151,7 +158,7 @@ class Speller {
       // What was moved lies on its steps; where the source rounds it once more, it does so here.
       if ((moved && !widened_.contains(from_[v].name)) || is_inside(node, v)) continue;
       if (auto s = round(v, real(v)); !s) return s;
-      if (is_cut_) cut(v);
+      if (ends_ == Ends::Cut) cut(v);
       if (auto s = widen(v, whole_[v], from_[v].name + "/dequantize"); !s) return s;
     }
     return {};
@@ -168,16 +175,17 @@ class Speller {
   }
 
   Status add_output(ValueId v) {
-    if (from_[v].quantization && !whole_.contains(v))
+    const bool is_whole = from_[v].quantization && ends_ != Ends::Real;
+    if (is_whole && !whole_.contains(v))
       if (auto s = round(v, real(v)); !s) return s;
-    to_.outputs.push_back(from_[v].quantization ? whole_.at(v) : real(v));
+    to_.outputs.push_back(is_whole ? whole_.at(v) : real(v));
     return {};
   }
 
   const Graph& from_;
   std::vector<std::vector<NodeId>> readers_;
   std::map<std::string, Origin> widened_;
-  bool is_cut_;
+  Ends ends_;
   std::vector<ValueId> cuts_;
   Graph to_;
   std::vector<ValueId> real_;  // of each value: the real numbers in the new graph
@@ -260,7 +268,7 @@ struct AllOff {
 };
 
 Result<AllOff> measured(const Graph& whole, const Graph& spelt, const ProofOptions& options) {
-  Speller speller(whole, {}, true);
+  Speller speller(whole, {}, Ends::Cut);
   const auto parts = speller.spell();
   if (!parts) return std::unexpected(parts.error());
   auto inputs = whole_inputs(whole, options);
@@ -306,6 +314,17 @@ Status hold_layers(const Graph& graph, const std::vector<LayerOff>& layers) {
 
 Result<Graph> spelt_out(const Graph& graph, const std::map<std::string, Origin>& widened) {
   return Speller(graph, widened).spell();
+}
+
+Status hold_as_reals(Graph& graph, std::vector<Tensor>& given) {
+  if (!holds_whole_numbers(graph)) return {};
+  for (std::size_t i = 0; i < std::min(given.size(), graph.inputs.size()); ++i)
+    if (const auto& as = graph[graph.inputs[i]].quantization; as && as->dtype == given[i].dtype())
+      given[i] = widened(given[i], *as);
+  auto spelt = Speller(graph, {}, Ends::Real).spell();
+  if (!spelt) return pass(spelt);
+  graph = *std::move(spelt);
+  return {};
 }
 
 Result<std::vector<std::string>> kernel_steps(const Graph& graph, const ProofOptions& options) {

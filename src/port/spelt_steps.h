@@ -21,6 +21,11 @@ Result<std::vector<std::string>> spell_out_steps(Graph& graph, const ProofOption
 // has the one that stands under its name in `widened`.
 Result<Graph> spelt_out(const Graph& graph, const std::map<std::string, Origin>& widened);
 
+// For who holds the model against another one: what the file takes and gives as whole numbers are the real ones that these stand for,
+// rounded to their steps behind the inputs and widened in front of the outputs, and `given` numbers for its inputs become real as
+// well. Nothing changes where the graph holds no whole numbers. Fails: as spelt_out does.
+Status hold_as_reals(Graph& graph, std::vector<Tensor>& given);
+
 // How far the kernels of whole numbers are from rounding each layer's answer to its steps: layer by layer, each given the numbers
 // that the kernels gave in front of it, and at the outputs. One sentence each.
 // Fails: Proof, as above.

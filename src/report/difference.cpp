@@ -126,8 +126,10 @@ Json finding_json(const Finding& f) {
 std::string losses_text(const Diagnosis& d) {
   constexpr std::size_t most = 12;
   std::string text =
-      "\none model rounds to steps, the other does not; beside that " +
-      (d.findings.empty() ? std::string("nothing differs") : "what stands above") +
+      std::string(d.rounds_weights_alone
+                      ? "\nthe weights of one model are rounded to steps, those of the other are not; beside that "
+                      : "\none model rounds to steps, the other does not; beside that ") +
+      (d.findings.empty() ? "nothing differs" : "what stands above") +
       ". How much of each layer is kept\n(20 dB: all but a tenth), by itself and with what was lost in front "
       "of it, worst first:\n";
   for (std::size_t i = 0; i < std::min(d.losses.size(), most); ++i)

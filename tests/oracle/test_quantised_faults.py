@@ -1,10 +1,12 @@
-"""Mistakes of quantisation (mutation/steps.py) in models of ONNX Runtime's quantiser: `convoy diff` names each, and says what each layer
-of a quantised model loses beside the model that it was made of."""
+"""Mistakes of quantisation in models of ONNX Runtime's quantiser (mutation/steps.py), of TFLite's converter and in exported PyTorch
+programs: `convoy diff` names each, and says what each layer of a quantised model loses beside the model that it was made of."""
 import json
 
 import numpy as np
 import onnx
 import pytest
+import torch
+import torch.ao.quantization.fx._decomposed  # noqa: F401 (registers the operators)
 from carrying import convoy
 from mutation import steps
 from mutation.net import Net
@@ -79,3 +81,246 @@ def test_the_scale_of_one_channel_of_weights_is_a_number_of_the_model(scale, see
     found = json.loads(convoy("diff", tmp_path / "a.onnx", tmp_path / "b.onnx", "--seed", seed, "--json", code=1).stdout)
     assert [one["a"] for one in found["differences"]] == ["c"]
     convoy("diff", tmp_path / "a.onnx", tmp_path / "a.onnx", "--seed", seed)
+
+
+# ---- TFLite's converter ----------------------------------------------------------------------------------------------
+
+def keras_network():
+    import keras
+    from keras import layers
+
+    keras.utils.set_random_seed(3)
+    x = inputs = keras.Input((12, 17, 3), name="image")
+    x = layers.Conv2D(8, 3, strides=2, padding="same", activation="relu", name="first")(x)
+    y = layers.DepthwiseConv2D(3, padding="same", activation="relu6", name="depth")(x)
+    x = layers.Add(name="sum")([layers.Conv2D(8, 1, name="point")(y), x])
+    x = layers.Flatten()(layers.AveragePooling2D((2, 3), name="pool")(x))
+    return keras.Model(inputs, layers.Dense(4, name="last")(layers.Dense(40, name="dense", activation="tanh")(x)))
+
+
+@pytest.fixture(scope="module")
+def converted(tmp_path_factory):
+    """A Keras file, and by kind what TFLite's converter makes of it."""
+    import tensorflow as tf
+
+    folder, net = tmp_path_factory.mktemp("converted"), keras_network()
+    net.save(folder / "net.keras")
+    random = np.random.default_rng(1)
+    seen = [[random.standard_normal((1, 12, 17, 3)).astype("f4")] for _ in range(8)]
+    whole, wide = tf.lite.OpsSet.TFLITE_BUILTINS_INT8, tf.lite.OpsSet.EXPERIMENTAL_TFLITE_BUILTINS_ACTIVATIONS_INT16_WEIGHTS_INT8
+    for kind, operators, ends in (("int8", whole, None), ("int8 outside", whole, tf.int8), ("uint8 outside", whole, tf.uint8),
+                                  ("int16x8", wide, None), ("dynamic", None, None)):
+        made = tf.lite.TFLiteConverter.from_keras_model(net)
+        made.optimizations = [tf.lite.Optimize.DEFAULT]
+        if operators:
+            made.representative_dataset = lambda: iter(seen)
+            made.target_spec.supported_ops = [operators]
+        if ends:
+            made.inference_input_type = made.inference_output_type = ends
+        (folder / f"{kind}.tflite").write_bytes(made.convert())
+    return folder
+
+
+@pytest.mark.parametrize("kind,best", [("int8", 60), ("int8 outside", 60), ("uint8 outside", 60), ("int16x8", 60), ("dynamic", 80)])
+def test_a_tflite_file_says_what_its_layers_lose(converted, kind, best):
+    found = json.loads(convoy("diff", converted / "net.keras", converted / f"{kind}.tflite", "--json", code=1).stdout)
+    assert not found["differences"]
+    losses = {one["a"]: one["decibels"] for one in found["losses"]}
+    quantised = {"dense"} if kind == "dynamic" else {"first", "depth", "point", "sum", "dense", "last"}
+    assert quantised <= set(losses), losses
+    assert all(8 < losses[name] < best for name in quantised), losses
+
+
+def test_integers_outside_stand_for_real_numbers(converted, tmp_path):
+    """The same file with and without whole numbers outside, and the loss that numpy measures behind TFLite's own kernels."""
+    import tensorflow as tf
+
+    convoy("diff", converted / "int8.tflite", converted / "int8 outside.tflite")
+    x = np.random.default_rng(5).standard_normal((1, 12, 17, 3)).astype("f4")
+    file = converted / "int8 outside.tflite"
+    made = tf.lite.Interpreter(str(file), experimental_op_resolver_type=tf.lite.experimental.OpResolverType.BUILTIN_REF)
+    made.allocate_tensors()
+    (taken,), (given,) = made.get_input_details(), made.get_output_details()
+    scale, zero = taken["quantization"]
+    whole = np.clip(np.round(x / np.float32(scale)) + zero, -128, 127).astype("i1")
+    made.set_tensor(taken["index"], whole)
+    made.invoke()
+    step, middle = given["quantization"]
+    got = (made.get_tensor(given["index"]).astype("f8") - middle) * step
+    wanted = np.asarray(keras_network_of(converted)(x)).astype("f8")
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "whole.npy", whole)
+    for a, b, numbers in ((converted / "net.keras", file, "x.npy"), (file, converted / "int8.tflite", "whole.npy")):
+        code = 1 if a.suffix == ".keras" else 0
+        found = json.loads(convoy("diff", a, b, "--input", tmp_path / numbers, "--json", code=code).stdout)
+        if code:
+            last = next(one["together"] for one in found["losses"] if one["a"] == "last")
+    # What the answer loses but for its own rounding to steps, which adds step^2 / 12 to the square of the noise.
+    noise = np.mean((got - wanted) ** 2)
+    assert last > 10 * np.log10(np.mean(wanted**2) / noise) - 1.5
+    assert 10 * np.log10(np.mean(wanted**2) / (noise + step**2)) < last
+
+
+def keras_network_of(folder):
+    import keras
+
+    return keras.models.load_model(folder / "net.keras")
+
+
+class Flat:
+    """A TFLite file as the objects of its schema."""
+
+    def __init__(self, file):
+        from tensorflow.lite.python import schema_py_generated as schema
+
+        self.schema, self.model = schema, schema.ModelT.InitFromPackedBuf(bytearray(file.read_bytes()), 0)
+        self.graph = self.model.subgraphs[0]
+        self.tensors, self.operators = self.graph.tensors, self.graph.operators
+
+    def activations(self):
+        """Those of int8 that an operator other than QUANTIZE makes, and the output's is not."""
+        held = [t for op in self.operators for t in op.outputs if self.tensors[t].type == self.schema.TensorType.INT8]
+        return [self.tensors[t] for t in held if t not in self.graph.outputs]
+
+    def weights(self):
+        return [t for t in self.tensors if t.type == self.schema.TensorType.INT8 and t.quantization is not None and
+                self.model.buffers[t.buffer].data is not None and t.shape is not None and len(t.shape) > 1]
+
+    def numbers(self, tensor):
+        return np.frombuffer(bytes(self.model.buffers[tensor.buffer].data), "i1").reshape(tensor.shape)
+
+    def hold(self, tensor, numbers):
+        self.model.buffers[tensor.buffer].data = np.frombuffer(numbers.astype("i1").tobytes(), "u1")
+
+    def save(self, file):
+        import flatbuffers
+
+        builder = flatbuffers.Builder(1 << 16)
+        builder.Finish(self.model.Pack(builder), b"TFL3")
+        file.write_bytes(builder.Output())
+
+
+def scale_of(tensor):
+    return np.float32(tensor.quantization.scale[0])
+
+
+def other_scale(flat):
+    first, *_, last = (t for t in flat.activations() if b"sum" in t.name or b"dense" in t.name or b"first" in t.name)
+    first.quantization.scale = np.array(last.quantization.scale, "f4")
+    first.quantization.zeroPoint = np.array(last.quantization.zeroPoint)
+
+
+def zero_moved(flat):
+    one = next(t for t in flat.activations() if b"sum" in t.name)
+    one.quantization.zeroPoint = np.array(one.quantization.zeroPoint) + 7
+
+
+def made_symmetric(flat):
+    one = next(t for t in flat.activations() if b"sum" in t.name)
+    one.quantization.scale = np.array([scale_of(one) * 1.7], "f4")
+    one.quantization.zeroPoint = np.array([0])
+
+
+def made_narrow(flat):
+    one = next(t for t in flat.activations() if b"sum" in t.name)
+    one.quantization.scale = np.array([scale_of(one) * 0.4], "f4")
+
+
+def one_scale(flat):
+    one = next(t for t in flat.weights() if len(t.quantization.scale) > 1 and b"point" in t.name)
+    numbers, scales = flat.numbers(one), np.array(one.quantization.scale, "f4")
+    axis = one.quantization.quantizedDimension
+    real = numbers * scales.reshape([-1 if i == axis else 1 for i in range(numbers.ndim)])
+    step = np.abs(real).max() / 127
+    flat.hold(one, np.round(real / step))
+    one.quantization.scale = np.full_like(scales, step)
+
+
+def rounded_again(flat):
+    one = next(t for t in flat.weights() if b"point" in t.name)
+    numbers = flat.numbers(one)
+    flat.hold(one, np.clip(numbers.astype(int) + np.random.default_rng(3).integers(0, 2, numbers.shape), -127, 127))
+
+
+FAULTS = [("quant_steps_of_another", other_scale), ("quant_zero_point", zero_moved), ("quant_symmetric", made_symmetric),
+          ("quant_saturates", made_narrow), ("quant_per_tensor", one_scale), ("weights_rounded_twice", rounded_again)]
+
+
+@pytest.mark.parametrize("cause,make", FAULTS, ids=[make.__name__ for _, make in FAULTS])
+@pytest.mark.parametrize("kind", ["int8", "int8 outside"])
+def test_a_mistake_in_a_tflite_file_is_named(converted, kind, cause, make, tmp_path):
+    flat = Flat(converted / f"{kind}.tflite")
+    make(flat)
+    flat.save(tmp_path / "b.tflite")
+    found = json.loads(convoy("diff", converted / f"{kind}.tflite", tmp_path / "b.tflite", "--json", code=1).stdout)["differences"]
+    assert found[0]["cause"] == cause, [(one["a"], one["cause"], one["change"]) for one in found]
+
+
+# ---- PyTorch's exported programs -------------------------------------------------------------------------------------
+
+DECOMPOSED = torch.ops.quantized_decomposed
+
+
+class Exported(torch.nn.Module):
+    """As PT2E writes a convolution, a maximum and a dense layer: rounded by inverse scales, weights as whole numbers."""
+
+    def __init__(self, steps, weight):
+        super().__init__()
+        self.steps, (whole, self.scales) = steps, weight
+        self.register_buffer("whole", whole)
+        self.bias, self.dense = torch.nn.Parameter(torch.linspace(-0.3, 0.4, 6)), torch.nn.Linear(6, 5)
+
+    def rounded(self, x, which):
+        if self.steps is None:
+            return x
+        words = (*self.steps[which], -128, 127, torch.int8)
+        return DECOMPOSED.dequantize_per_tensor(DECOMPOSED.quantize_per_tensor(x, *words), *words)
+
+    def forward(self, x):
+        zeros = torch.zeros(6, dtype=torch.int64)
+        weight = self.whole if self.whole.is_floating_point() else DECOMPOSED.dequantize_per_channel(
+            self.whole, self.scales, zeros, 0, -127, 127, torch.int8)
+        x = torch.conv2d(self.rounded(x, 0), weight, self.bias, padding=1)
+        x = self.rounded(torch.max_pool2d(self.rounded(x, 1), 2), 1)
+        return self.rounded(self.dense(self.rounded(x.mean((2, 3)), 2)), 3)
+
+
+STEPS = [(0.031, 4), (0.017, -7), (0.0093, 12), (0.0051, 21)]
+REAL = 0.2 * torch.randn(6, 3, 3, 2, generator=torch.Generator().manual_seed(1))
+SCALES = REAL.abs().amax((1, 2, 3)) / 127
+WHOLE = torch.round(REAL / SCALES.reshape(-1, 1, 1, 1)).to(torch.int8)
+
+
+def exported(path, steps=tuple(STEPS), weight=(WHOLE, SCALES)):
+    torch.manual_seed(2)
+    module = Exported(steps, weight).eval()
+    torch.export.save(torch.export.export(module, (torch.randn(2, 3, 9, 14),)), path)
+    return path
+
+
+def with_steps(which, steps):
+    return {"steps": tuple(steps if i == which else own for i, own in enumerate(STEPS))}
+
+
+PROGRAMS = [("quant_steps_of_another", with_steps(1, STEPS[3])), ("quant_zero_point", with_steps(2, (0.0093, 3))),
+            ("quant_symmetric", with_steps(3, (0.0064, 0))), ("quant_saturates", with_steps(2, (0.004, 12))),
+            ("quant_scale", with_steps(0, (0.0325, 4))),
+            ("quant_per_tensor", {"weight": (torch.round(REAL / SCALES.max()).to(torch.int8), SCALES.max().repeat(6))}),
+            ("weights_rounded_twice", {"weight": (WHOLE + (torch.arange(WHOLE.numel()) % 3 == 0).reshape(WHOLE.shape) *
+                                                  (WHOLE < 100), SCALES)})]
+
+
+@pytest.mark.parametrize("cause,change", PROGRAMS, ids=[f"{cause}-{i}" for i, (cause, _) in enumerate(PROGRAMS)])
+def test_a_mistake_in_an_exported_program_is_named(cause, change, tmp_path):
+    a, b = exported(tmp_path / "a.pt2"), exported(tmp_path / "b.pt2", **change)
+    found = json.loads(convoy("diff", a, b, "--json", code=1).stdout)["differences"]
+    assert {one["cause"] for one in found} == {cause}, [(one["a"], one["cause"], one["change"]) for one in found]
+
+
+@pytest.mark.parametrize("steps", [tuple(STEPS), None], ids=["all", "weights alone"])
+def test_an_exported_program_says_what_its_layers_lose(steps, tmp_path):
+    a, b = exported(tmp_path / "a.pt2", None, (REAL, SCALES)), exported(tmp_path / "b.pt2", steps)
+    found = json.loads(convoy("diff", a, b, "--json", code=1).stdout)
+    assert not found["differences"]
+    losses = [one["decibels"] for one in found["losses"]]
+    assert losses and losses == sorted(losses) and 5 < losses[0] < 60
