@@ -81,6 +81,9 @@ constexpr Pass patches{"lower_patches",
 constexpr Pass choices{"lower_top_k",
                        "says the largest or smallest few along any axis by the largest along the last one", lower_top_k,
                        true};
+constexpr Pass splitting{"split_products",
+                         "computes exact sums of whole numbers in parts that float32 holds, where TFLite lacks float64",
+                         split_products, false};
 constexpr Pass running{"lower_accumulate",
                        "says running sums from the end, or without the number itself, by plain ones", lower_accumulate,
                        true};
@@ -111,10 +114,11 @@ constexpr std::array onnx_passes{dropping, rounding,      halves,           boun
                                  resizing, norms,         softmax,          divisions, widening,
                                  casts};
 constexpr std::array keras_passes{
-    dropping, rounding, halves,      bounds,  parameters, folding_gelu,  folding_dilation, constants,
-    patches,  grids,    moving_last, choices, running,    transposed,    adaptive,         powers,
-    dilation, kernels,  gates,       cells,   folding,    folding_crops, saying_crops,     padding,
-    pools,    resizing, shuffling,   softmax, pads,       divisions,     widening,         casts};
+    dropping,         rounding,      halves,       splitting, bounds,      parameters, folding_gelu,
+    folding_dilation, constants,     patches,      grids,     moving_last, choices,    running,
+    transposed,       adaptive,      powers,       dilation,  kernels,     gates,      cells,
+    folding,          folding_crops, saying_crops, padding,   pools,       resizing,   shuffling,
+    softmax,          pads,          divisions,    widening,  casts};
 
 }  // namespace
 

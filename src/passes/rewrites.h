@@ -19,6 +19,7 @@ Result<Patch> lower_patches(const Graph& graph, const Target& target);
 Result<Patch> lower_padding(const Graph& graph, const Target& target);
 Result<Patch> lower_pads(const Graph& graph, const Target& target);
 Result<Patch> lower_transposed(const Graph& graph, const Target& target);
+Result<Patch> split_products(const Graph& graph, const Target& target);
 Result<Patch> lower_adaptive(const Graph& graph, const Target& target);
 Result<Patch> lower_powers(const Graph& graph, const Target& target);
 Result<Patch> lower_dilation(const Graph& graph, const Target& target);

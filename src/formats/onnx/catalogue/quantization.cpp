@@ -216,6 +216,9 @@ std::vector<ValueId> qlinear_conv(FunctionCall& call) {
   const ValueId w = call.tensor("w"), w_scale = call.tensor("w_scale"), w_zero = call.tensor("w_zero_point");
   const ValueId y_scale = call.tensor("y_scale"), y_zero = call.tensor("y_zero_point"), bias = call.optional("B");
   ValueId sums = whole_conv(call, x, w, x_zero, w_zero, type_for_sums(call, w, w_zero, bias));
+  if (call.failed()) return {};
+  // Sums beyond float32 are whole numbers of 32 bits again, as runtimes add the bias to.
+  if (call.type(sums).dtype == DType::F64) sums = call.add(Cast{DType::I32}, {sums});
   if (bias) sums = both(call, Add, sums, along(call, as_type(call, bias, call.type(sums).dtype, "bias"), x, 1));
   return {rescaled(call, sums, x_scale, along(call, w_scale, x, 1), y_scale, y_zero)};
 }
