@@ -110,6 +110,36 @@ def test_a_network_of_the_static_quantiser(activations, weights, per_channel, tm
     convoy("port", tmp_path / "m.onnx", "--to", "torch", "-o", tmp_path / "m.py")
 
 
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("by_columns", [False, True])
+@pytest.mark.parametrize("op", ["DynamicQuantizeMatMul", "MatMulIntegerToFloat"])
+def test_whole_sums_as_real_numbers(op, by_columns, bias, tmp_path):
+    """As ONNX Runtime's optimiser writes what `quantize_dynamic` made."""
+    rng, of = np.random.default_rng(4), numpy_helper.from_array
+    scales, zeros = (5,) if by_columns else (), (5,) if by_columns else ()
+    held = [of(rng.integers(-63, 64, (7, 5)).astype("int8"), "b"), of(np.float32(rng.uniform(0.01, 0.03, scales)), "b_scale"),
+            of(rng.integers(-3, 4, zeros).astype("int8"), "b_zero"), of(rng.standard_normal(5).astype("float32"), "bias")]
+    if op == "DynamicQuantizeMatMul":
+        given, code = rng.standard_normal((2, 3, 7)).astype("float32"), TensorProto.FLOAT
+        words = ["a", "b", "b_scale", "b_zero"]
+    else:
+        given, code = rng.integers(0, 256, (2, 3, 7)).astype("uint8"), TensorProto.UINT8
+        held += [of(np.float32(0.021), "a_scale"), of(np.uint8(121), "a_zero")]
+        words = ["a", "b", "a_scale", "b_scale", "a_zero", "b_zero"]
+    node = helper.make_node(op, words + ["bias"] * bias, ["y"], domain="com.microsoft")
+    graph = helper.make_graph([node], "g", [helper.make_tensor_value_info("a", code, given.shape)],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, (2, 3, 5))], held)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13), helper.make_opsetid("com.microsoft", 1)], ir_version=8),
+              tmp_path / "m.onnx")
+    want = plain_session(tmp_path / "m.onnx").run(None, {"a": given})[0]
+    got = run_natively([tmp_path / "m.onnx"], {"a": given}, tmp_path)[0]
+    np.testing.assert_allclose(got, want, rtol=2.0**-22, atol=2.0**-23 if bias else 0)  # whose sum may be one rounding
+    for target in ("onnx", "tflite"):
+        convoy("port", tmp_path / "m.onnx", "-o", tmp_path / f"port.{target}")
+    again = plain_session(tmp_path / "port.onnx").run(None, {"a": given})[0]
+    np.testing.assert_array_equal(again, got)
+
+
 def test_what_is_not_read_is_said(tmp_path):
     file_of("uint8", "QLinearAveragePool", 1, {"kernel_shape": [2, 2], "channels_last": 1}, tmp_path)
     assert "channels_last" in convoy("port", tmp_path / "m.onnx", "-o", tmp_path / "m.py", code=6).stderr

@@ -283,7 +283,7 @@ def test_a_weight_norm_over_everything_or_all_but_one_axis(dim, tmp_path):
         np.testing.assert_allclose(of_convoy(source, X, tmp_path), net(torch.from_numpy(X)).numpy(), rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("least, most", [(0.5, 6.0), (-6.0, -0.5), (-2.0, 6.0)])
+@pytest.mark.parametrize("least, most", [(0.5, 6.0), (-6.0, -0.5), (-2.0, 6.0), (-0.0, 0.0)])
 def test_a_fake_quantization_of_one_sign_begins_at_zero(least, most, tmp_path):
     import tensorflow as tf
 

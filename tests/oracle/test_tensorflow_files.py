@@ -122,14 +122,16 @@ def test_made(name, tmp_path):
 def test_steps_of_each_channel_are_those_of_tensorflow(bits, narrow, tmp_path):
     import tensorflow as tf
 
-    least, most = np.array([-0.7, -3, -0.01, 0.2], "f4"), np.array([1.3, 0.4, 0.02, 1.7], "f4")
+    least, most = np.array([-0.7, -3, -0.0, -0.01, 0.2], "f4"), np.array([1.3, 0.4, 0.0, 0.02, 1.7], "f4")
     steps = lambda x: tf.quantization.fake_quant_with_min_max_vars_per_channel(x, least, most, bits, narrow)
-    traced = tf.function(steps, input_signature=[tf.TensorSpec((None, 50, 4), tf.float32, name="x")])
+    traced = tf.function(steps, input_signature=[tf.TensorSpec((None, 50, 5), tf.float32, name="x")])
     module = tf.Module()
     module.traced = traced
     tf.saved_model.save(module, str(tmp_path / "saved"), signatures=traced)
-    x = np.random.default_rng(1).standard_normal((3, 50, 4)).astype("float32")
+    x = np.random.default_rng(1).standard_normal((3, 50, 5)).astype("float32")
+    x[0, 0, 2] = np.nan
     want = traced(tf.constant(x)).numpy()
+    assert not want[..., 2].any()
     np.testing.assert_allclose(run_natively([tmp_path / "saved"], {"x": x}, tmp_path)[0], want, atol=3e-7)
     for target in ("torch", "keras", "onnx"):
         np.testing.assert_allclose(ported(tmp_path / "saved", target, [x], tmp_path)[0], want, atol=3e-7)

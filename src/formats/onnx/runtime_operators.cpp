@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -95,12 +96,39 @@ Result<std::vector<ModelNode>> product(const ModelNode& node) {
   return std::move(spell.nodes);
 }
 
+// Whole sums as real numbers, a bias of which is added: MatMulIntegerToFloat (A, B, their scales, their zeros, the bias), and
+// DynamicQuantizeMatMul (A in real numbers, which is rounded to steps of its own, B, its scale, its zero, the bias).
+Result<std::vector<ModelNode>> real_product(const ModelNode& node, bool rounds_a) {
+  if (!node.attributes.empty())
+    return fail(Fault::Unsupported, "attribute '" + node.attributes.front().name + "' is not understood");
+  Spelling spell(node);
+  std::string a = spell.input(0), a_scale = spell.input(2), a_zero = spell.input(4);
+  std::string b_scale = spell.input(3), b_zero = spell.input(5), bias = spell.input(6);
+  if (rounds_a) {
+    const std::string x = a;
+    a = spell.add("DynamicQuantizeLinear", {x}, "whole");
+    a_scale = node.outputs.front() + "/whole_scale", a_zero = node.outputs.front() + "/whole_zero";
+    spell.nodes.back().outputs = {a, a_scale, a_zero};
+    b_scale = spell.input(2), b_zero = spell.input(3), bias = spell.input(4);
+  }
+  const std::string sums = spell.add("MatMulInteger", {a, spell.input(1), a_zero, b_zero}, "sums");
+  const std::string real = spell.add("Cast", {sums}, "real", {Spelling::whole("to", 1)});
+  const std::string scales = spell.add("Mul", {a_scale, b_scale}, "scales");
+  const std::string scaled = spell.add("Mul", {real, scales}, bias.empty() ? "" : "scaled");
+  if (!bias.empty()) spell.add("Add", {scaled, bias}, "");
+  return std::move(spell.nodes);
+}
+
 }  // namespace
 
 Result<std::vector<ModelNode>> in_standard_operators(const ModelNode& node) {
   const auto known = std::ranges::find(quantised, node.type, &Quantised::name);
   if (known != quantised.end()) return between_steps(node, *known);
   if (node.type == "QGemm") return product(node);
+  if (node.type == "MatMulIntegerToFloat" || node.type == "DynamicQuantizeMatMul") {
+    if (node.outputs.size() != 1) return fail(Fault::Format, "has " + std::to_string(node.outputs.size()) + " outputs");
+    return real_product(node, node.type == "DynamicQuantizeMatMul");
+  }
   if (std::ranges::find(renamed, node.type) != renamed.end()) {
     ModelNode standard = node;
     standard.domain.clear();

@@ -137,6 +137,9 @@ Grid grid_of(float least, float most, Size bits, bool narrow) {
   return {(first - nudged) * step, (last - nudged) * step, step};
 }
 
+// Where TensorFlow reads a range of 0 to 0 from variables, 0 is all that there is, whatever comes in.
+bool is_zero_alone(double least, double most) { return least == 0 && most == 0; }
+
 // The grid that the attributes of the call ask for. Nothing: the call is refused.
 std::optional<Grid> grid_of_call(FunctionCall& call, double least, double most) {
   const Size bits = call.attrs.integer("num_bits", 8);
@@ -171,7 +174,11 @@ std::vector<ValueId> fake_quant_vars(FunctionCall& call) {
   if (!call.failed() && (!least || !most || least->count() != 1 || most->count() != 1))
     call.refuse(Fault::Unsupported, "its range is computed by the model");
   if (call.failed()) return {};
-  return fake_quantized(call, x, least->doubles().front(), most->doubles().front());
+  const double from = least->doubles().front(), to = most->doubles().front();
+  if (!is_zero_alone(from, to)) return fake_quantized(call, x, from, to);
+  call.attrs.ignore({"num_bits", "narrow_range"});
+  const ValueId zero = number(call, x, 0, "zero"), any = call.add(Binary{BinaryFunction::Equal}, {x, x});
+  return {call.add(Where{}, {any, zero, zero})};
 }
 
 // A grid for each cell of the last axis.
@@ -186,12 +193,19 @@ std::vector<ValueId> fake_quant_channels(FunctionCall& call) {
     call.refuse(Fault::Format, "has ranges of " + std::to_string(from.size()) + " and " + std::to_string(to.size()) +
                                    " channels for an input of shape " + text_of(call.shape(x)));
   std::vector<float> lows, highs, steps, inverses;
+  bool has_zeros_alone = false;
   for (std::size_t i = 0; i < from.size() && !call.failed(); ++i) {
+    if (is_zero_alone(from[i], to[i])) {
+      for (auto* of_channel : {&lows, &highs, &steps, &inverses}) of_channel->push_back(0);
+      has_zeros_alone = true;
+      continue;
+    }
     const auto grid = grid_of_call(call, from[i], to[i]);
     if (!grid) return {};
     lows.push_back(grid->least), highs.push_back(grid->most), steps.push_back(grid->step);
     inverses.push_back(1.0F / grid->step);
   }
+  call.attrs.ignore({"num_bits", "narrow_range"});  // read with each grid
   if (call.failed()) return {};
   const auto list = [&](const char* word, std::vector<float> numbers) {
     const auto count = static_cast<Size>(numbers.size());
@@ -202,7 +216,10 @@ std::vector<ValueId> fake_quant_channels(FunctionCall& call) {
   ValueId y = call.add(Binary{Maximum}, {call.add(Binary{Minimum}, {x, list("most", highs)}), low});
   y = call.add(Binary{Multiply}, {call.add(Binary{Subtract}, {y, low}), list("inverse", inverses)});
   y = call.add(Unary{Function::Floor}, {call.add(Affine{1, 0.5}, {y})});
-  return {call.add(Binary{Add}, {call.add(Binary{Multiply}, {y, step}), low})};
+  y = call.add(Binary{Add}, {call.add(Binary{Multiply}, {y, step}), low});
+  if (!has_zeros_alone) return {y};
+  const ValueId zero = number(call, x, 0, "zero");
+  return {call.add(Where{}, {call.add(Binary{Equal}, {step, zero}), zero, y})};
 }
 
 constexpr Operator of_two(std::string_view name, BinaryFunction function) {
