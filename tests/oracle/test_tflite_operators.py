@@ -44,6 +44,17 @@ FUNCTIONS = {
     "rank": (lambda tf, a: a * tf.cast(tf.rank(a), tf.float32), [((2, None), "f4", -6, 7)]),
     "loop": (loop_of, [((2, 3), "f4", -6, 7)]),
 }
+# Of complex numbers, of which the converter writes one operator that makes some, and others that read them.
+COMPLEX = {
+    "magnitudes": (lambda tf, x: tf.abs(tf.signal.rfft(x)), [((2, 3, 16), "f4", -6, 7)]),
+    "cropped": (lambda tf, x: tf.math.real(tf.signal.rfft(x, [8])), [((2, 3, 13), "f4", -6, 7)]),
+    "filled": (lambda tf, x: tf.math.imag(tf.signal.rfft(x, [16])), [((2, 3, 13), "f4", -6, 7)]),
+    "plane": (lambda tf, x: tf.abs(tf.signal.rfft2d(x)), [((2, 8, 16), "f4", -6, 7)]),
+    "plane_filled": (lambda tf, x: tf.math.imag(tf.signal.rfft2d(x, [8, 4])), [((2, 5, 7), "f4", -6, 7)]),
+    "moved": (lambda tf, x: tf.math.imag(tf.reshape(tf.signal.rfft(x), [3, 2, 5]))[:, :, 1:4], [((2, 3, 8), "f4", -6, 7)]),
+    "cast": (lambda tf, x: tf.cast(tf.signal.rfft(x), tf.float32) + 1, [((None, 3, 8), "f4", -6, 7)]),
+    "spectrogram": (lambda tf, x: tf.abs(tf.signal.stft(x, 8, 3)), [((2, 40), "f4", -6, 7)]),
+}
 # At a free batch and free sizes, where the converter computes pads and crops of a shape.
 DILATED = {
     "same": (lambda tf, x, w: tf.nn.convolution(x, w, padding="SAME", dilations=[2, 3]), (3, 2, 3, 4)),
@@ -149,6 +160,22 @@ def check_everywhere(path, inputs, folder, without=(), kind="BUILTIN_REF"):
     convoy("port", path, "-o", folder / "again.tflite")
     for resolver in ("BUILTIN_REF", "AUTO"):
         assert_close(answers(folder / "again.tflite", inputs, resolver), want)
+
+
+@pytest.mark.parametrize("name", COMPLEX)
+def test_complex_numbers_are_two_real_ones(name, tmp_path):
+    function, inputs = COMPLEX[name]
+    path = tmp_path / "m.tflite"
+    converted(function, inputs, path)
+    check_everywhere(path, draw(inputs), tmp_path, kind="BUILTIN_WITHOUT_DEFAULT_DELEGATES")
+
+
+def test_complex_numbers_that_nobody_makes_real_are_refused(tmp_path):
+    path = tmp_path / "m.tflite"
+    converted(lambda tf, x: tf.signal.rfft(x), [((2, 8), "f4")], path)
+    assert "is of complex numbers" in convoy("port", path, "-o", tmp_path / "m.onnx", code=6).stderr
+    converted(lambda tf, x: tf.abs(tf.signal.rfft(x) * tf.complex(0.0, 1.0)), [((2, 8), "f4")], path)
+    assert "complex numbers" in convoy("port", path, "-o", tmp_path / "m.onnx", code=6).stderr
 
 
 @pytest.mark.sampled(10)

@@ -151,6 +151,10 @@ Status ModelReader::add_outputs(std::vector<std::int32_t> wanted) {
   for (const std::int32_t t : wanted) {
     const auto value = within("output '" + name_of(t) + "'", value_of(t));
     if (!value) return std::unexpected(value.error());
+    if (known_[static_cast<std::size_t>(t)].imaginary)
+      return fail(Fault::Unsupported, "output '" + name_of(t) +
+                                          "' is of complex numbers; cut the model with --outputs "
+                                          "where they are real");
     graph_.outputs.push_back(*value);
     std::string name = name_of(t);
     if (auto& names = said[t]; !names.empty()) {

@@ -59,11 +59,17 @@ Status ModelReader::add_operator(std::size_t place) {
       return fail(Fault::Format, "gives '" + name_of(t) + "', which is there already");
     if (auto s = check_quantization(t); !s) return s;
   }
+  const Operator* row = operator_of(code.builtin);
+  const bool asks_sizes = row && (row->name == "SHAPE" || row->name == "RANK");
+  if (!asks_sizes && takes_complex(op)) {
+    if (row) return add_complex(*row, op, layers_[place]);
+    return fail(Fault::Unsupported, "takes complex numbers, of which RFFT2D alone makes some that are carried");
+  }
+  if (row && row->name == "RFFT2D") return add_complex(*row, op, layers_[place]);
   if (code.builtin == var_handle || code.builtin == read_variable || code.builtin == assign_variable)
     return add_state(op, code.builtin);
   if (code.builtin == if_operator) return add_branch(op, layers_[place]);
   if (code.builtin == while_operator) return add_loop(op, layers_[place]);
-  const Operator* row = operator_of(code.builtin);
   if (row && row->name == "SHAPE") return add_shape(op);
   if (row && row->name == "FILL") return add_fill(op, layers_[place]);
   if (row && row->name == "RANK") return add_rank(op);

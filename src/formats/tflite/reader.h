@@ -48,6 +48,7 @@ class ModelReader {
     std::optional<Tensor> tensor;  // its numbers
     std::optional<SizeNumbers> sizes;  // whole numbers that follow from free sizes
     ValueId value;
+    ValueId imaginary;  // of complex numbers, whose real part is the value
     std::shared_ptr<const Spread> spread;
     std::string variable;  // the name of what is kept between calls, where the tensor stands for that
   };
@@ -64,6 +65,10 @@ class ModelReader {
   Status add_shape(const StoredOperator& op);
   // The rank, or the shape that two meet in: what is known without the numbers.
   Status add_rank(const StoredOperator& op);
+  // Of complex numbers: what makes, moves and reads them.
+  bool takes_complex(const StoredOperator& op) const;
+  Status add_complex(const Operator& row, const StoredOperator& op, const std::string& layer);
+  Status add_transform(const StoredOperator& op, const std::string& layer);
   Status add_common_shape(const StoredOperator& op);
   // Numbers up to a size that is free; false: another RANGE.
   Result<bool> add_free_range(const StoredOperator& op, const std::string& layer);

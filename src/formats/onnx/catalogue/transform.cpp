@@ -2,6 +2,7 @@
 // affine map.
 #include "formats/onnx/composed.h"
 #include "formats/onnx/types.h"
+#include "formats/waves.h"
 #include "ops/expect.h"
 
 #include <algorithm>
@@ -71,15 +72,6 @@ std::vector<ValueId> mel_weights(FunctionCall& call) {
     at(middle) = 1;
   }
   return {table(call, "mel_weights", {rows, bins}, std::move(numbers), *dtype)};
-}
-
-// cos and sin of 2 pi k n / length, exact in the turns that are left out.
-struct Wave {
-  double cosine = 1, sine = 0;
-};
-Wave wave(Size k, Size n, Size length) {
-  const double angle = 2 * std::numbers::pi * static_cast<double>((k * n) % length) / static_cast<double>(length);
-  return {std::cos(angle), std::sin(angle)};
 }
 
 // [rows * parts, columns * results]: what each number of the signal adds to each number of the answer.

@@ -33,7 +33,7 @@ const Operator* operator_of(int code) {
 namespace {
 
 // The reader follows those that lead to other subgraphs and what is kept between calls; the others are refused by name.
-constexpr std::array<std::pair<int, std::string_view>, 44> without_rows{{{10, "HASHTABLE_LOOKUP"},
+constexpr std::array<std::pair<int, std::string_view>, 40> without_rows{{{10, "HASHTABLE_LOOKUP"},
                                                                          {15, "LSH_PROJECTION"},
                                                                          {16, "LSTM"},
                                                                          {24, "RNN"},
@@ -53,10 +53,6 @@ constexpr std::array<std::pair<int, std::string_view>, 44> without_rows{{{10, "H
                                                                          {120, "NON_MAX_SUPPRESSION_V4"},
                                                                          {121, "NON_MAX_SUPPRESSION_V5"},
                                                                          {129, "CALL_ONCE"},
-                                                                         {131, "RFFT2D"},
-                                                                         {133, "IMAG"},
-                                                                         {134, "REAL"},
-                                                                         {135, "COMPLEX_ABS"},
                                                                          {136, "HASHTABLE"},
                                                                          {137, "HASHTABLE_FIND"},
                                                                          {138, "HASHTABLE_IMPORT"},

@@ -84,6 +84,10 @@ constexpr std::array reshape_table{
     Operator{"EXPAND_DIMS", 70, "input dim", 52, "", expand_dims},
     Operator{"SHAPE", 77, "input", 55, "out_type:b"},  // the reader follows both itself
     Operator{"FILL", 94, "dims value", 68, ""},
+    Operator{"RFFT2D", 131, "input fft_length", 105, ""},  // and what reads complex numbers
+    Operator{"REAL", 134, "input", 0, ""},
+    Operator{"IMAG", 133, "input", 0, ""},
+    Operator{"COMPLEX_ABS", 135, "input", 0, ""},
     Operator{"SQUEEZE", 43, "input", 30, "squeeze_dims:I", squeeze},
 };
 
