@@ -34,8 +34,11 @@ bool lacks_type(const Graph& graph, const Node& node, const Target& target) {
   return takes_float16_alone && graph[node.outputs[0]].type.dtype == DType::BF16;
 }
 
-// Composed in Keras itself, of operations of 16 bits. Source: keras/src/ops/nn.py, normalize.
+// Composed in Keras itself, of operations of 16 bits. Source: keras/src/ops/nn.py, normalize and adaptive_average_pool, which
+// takes one axis after the other; over one cell it is a mean.
 bool is_composed_by_keras(const Op& op) {
+  if (const auto* pool = std::get_if<AdaptivePool>(&op))
+    return pool->kind == Extreme::Average && std::ranges::any_of(pool->out, [](Size cells) { return cells != 1; });
   return std::holds_alternative<LengthNorm>(op) || std::holds_alternative<UnitNorm>(op);
 }
 

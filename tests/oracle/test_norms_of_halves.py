@@ -79,6 +79,8 @@ FUNCTIONS = {
     "pads left out": lambda x: F.avg_pool2d(x, 3, 2, 1, False, False),
     "rounded up": lambda x: F.avg_pool2d(x, 3, 2, 1, True, True),
     "divisor": lambda x: F.avg_pool2d(x, (2, 3), (2, 1), divisor_override=5),
+    "adaptive average": lambda x: F.adaptive_avg_pool2d(x, (4, 5)),
+    "adaptive maximum": lambda x: F.adaptive_max_pool2d(x, (4, 5)),
     "remainder": lambda x: x.remainder(0.3),
     "remainder below 0": lambda x: x.remainder(-0.3),
     "fmod": lambda x: torch.fmod(x, 0.3),
