@@ -2,6 +2,7 @@
 // ones of them. Source: tensorflow/lite/kernels/rfft2d.cc and complex_support.cc.
 #include "base/budget.h"
 #include "formats/tflite/reader.h"
+#include "formats/tflite/types.h"
 #include "formats/waves.h"
 #include "ops/expect.h"
 
