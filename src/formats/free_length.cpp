@@ -201,17 +201,11 @@ std::vector<ValueId> read_size(FunctionCall& call) {
 
 namespace {
 
-struct Places {
-  ValueId wanted, nearest;  // of each cell of the result; the nearest one that there is
-};
-
-// Counting cells of x from `first` on, as many as `like` is long.
-Places places_along(FunctionCall& call, ValueId x, Size axis, ValueId like, const std::string& mode,
-                    const std::function<ValueId(ValueId counted)>& moved) {
+// The cells of x that stand at these places, some of which lie before its first and behind its last one.
+ValueId reached_places(FunctionCall& call, ValueId x, Size axis, ValueId wanted, const std::string& mode) {
   const auto number = [&](std::int64_t n) { return whole_number(call, n); };
   const auto with = [&](BinaryFunction function, ValueId a, ValueId b) { return call.add(Binary{function}, {a, b}); };
   const ValueId last = with(BinaryFunction::Subtract, length_along(call, x, axis), number(1));
-  ValueId wanted = moved(counted_along(call, like, 0));
   if (mode == "reflect") {  // back from the first cell, and from the last one
     const auto magnitude = [&](ValueId v) {
       return with(BinaryFunction::Maximum, v, with(BinaryFunction::Subtract, number(0), v));
@@ -219,10 +213,9 @@ Places places_along(FunctionCall& call, ValueId x, Size axis, ValueId like, cons
     wanted = with(BinaryFunction::Subtract, last, magnitude(with(BinaryFunction::Subtract, last, magnitude(wanted))));
     // Further than once back lies no cell: a place that no axis has.
     const ValueId is_none = with(BinaryFunction::Less, wanted, number(0));
-    const ValueId reflected = call.add(Where{}, {is_none, with(BinaryFunction::Add, last, number(1)), wanted});
-    return {reflected, reflected};
+    return call.add(Where{}, {is_none, with(BinaryFunction::Add, last, number(1)), wanted});
   }
-  return {wanted, with(BinaryFunction::Maximum, with(BinaryFunction::Minimum, wanted, last), number(0))};
+  return with(BinaryFunction::Maximum, with(BinaryFunction::Minimum, wanted, last), number(0));
 }
 
 }  // namespace
@@ -235,19 +228,16 @@ std::vector<ValueId> read_padded_to(FunctionCall& call) {
   if (mode != "constant" && mode != "replicate" && mode != "reflect")
     call.refuse(Fault::Unsupported, "argument 'mode': pads in mode '" + mode + "' by a size that is free");
   if (call.failed()) return {};
-  const Places places = places_along(call, x, axis, like, mode, [&](ValueId counted) {
-    return call.add(Binary{BinaryFunction::Subtract}, {counted, before});
-  });
-  const ValueId cells = call.add(Gather{axis}, {x, places.nearest});
-  if (mode != "constant" || call.failed()) return {cells};
-  ValueId inside = call.add(Binary{BinaryFunction::Equal}, {places.wanted, places.nearest});
-  Sizes behind;
-  for (Size i = 1; i < call.rank(x) - axis; ++i) behind.push_back(i);
-  if (!behind.empty()) inside = call.add(Unsqueeze{behind}, {inside});
-  const DType dtype = call.type(x).dtype;
-  Tensor number = is_floating(dtype) ? Tensor::of({}, std::vector<double>{value}).converted(dtype)
-                                     : whole_tensor(dtype, {}, {static_cast<std::int64_t>(value)});
-  return {call.add(Where{}, {inside, cells, call.make_constant("value", std::move(number))})};
+  const ValueId wanted = call.add(Binary{BinaryFunction::Subtract}, {counted_along(call, like, 0), before});
+  if (mode != "constant") return {call.add(Gather{axis}, {x, reached_places(call, x, axis, wanted, mode)})};
+  // One cell more holds the value, and every place outside is that cell's: also where x has no other.
+  Pad one_more{.before = Sizes(static_cast<std::size_t>(call.rank(x)), 0), .after = {}, .value = value};
+  one_more.after = one_more.before;
+  one_more.after[static_cast<std::size_t>(axis)] = 1;
+  const ValueId last = length_along(call, x, axis);
+  const ValueId outside = call.add(Binary{BinaryFunction::Less}, {wanted, whole_number(call, 0)});
+  const ValueId nearest = call.add(Binary{BinaryFunction::Minimum}, {wanted, last});
+  return {call.add(Gather{axis}, {call.add(one_more, {x}), call.add(Where{}, {outside, last, nearest})})};
 }
 
 std::vector<ValueId> read_cut_to(FunctionCall& call) {

@@ -15,6 +15,45 @@ using Kind = Number::Kind;
 
 bool whole_factor(const Number& n) { return n.real == std::floor(n.real); }
 
+// One of the factor's parts in 2, 4, 8, ... is a quotient that floating numbers round to nothing else.
+Number rounded_multiple(const Number& n, bool down) {
+  constexpr double most = 1024;
+  double parts = 1;
+  while (parts < most && n.real * parts != std::floor(n.real * parts)) parts *= 2;
+  const double factor = n.real * parts;
+  if (factor != std::floor(factor) || std::abs(factor) > 0x1p20) return {};
+  const auto divisor = static_cast<Size>(parts);
+  const auto top = times(SizeFormula::of_size(n.size), static_cast<Size>(factor)),
+             more = times(SizeFormula::of(n.whole), divisor);
+  const auto all = top && more ? sum(*top, *more) : std::nullopt;
+  const auto raised = all && !down ? sum(*all, SizeFormula::of(divisor - 1)) : all;
+  return raised ? number_of(floor_quotient(*raised, divisor)) : Number{};
+}
+
+// Of whole numbers by their formulas.
+Number by_formulas(BinaryFunction function, const Number& a, const Number& b) {
+  using enum BinaryFunction;
+  const auto x = formula_of(a), y = formula_of(b);
+  if (!x || !y) return {};
+  const bool by_number = y->is_constant() && y->constant > 0;
+  switch (function) {
+    case Add: return number_of(sum(*x, *y));
+    case Subtract: return number_of(difference(*x, *y));
+    case Multiply: return number_of(product(*x, *y));
+    case Divide:
+    case TruncateDivide: return by_number ? number_of(truncated_quotient(*x, y->constant)) : Number{};
+    case FloorDivide: return by_number ? number_of(floor_quotient(*x, y->constant)) : Number{};
+    case Modulo: {
+      const auto over = by_number ? floor_quotient(*x, y->constant) : std::nullopt;
+      const auto whole = over ? times(*over, y->constant) : std::nullopt;
+      return whole ? number_of(difference(*x, *whole)) : Number{};
+    }
+    case Minimum: return number_of(least(*x, *y));
+    case Maximum: return number_of(greatest(*x, *y));
+    default: return {};
+  }
+}
+
 Number add(const Number& a, const Number& b, bool whole) {
   if (a.kind == Kind::Whole && b.kind == Kind::Whole) {
     const auto sum = checked_add(a.whole, b.whole);
@@ -84,11 +123,19 @@ Number modulo(const Number& a, const Number& b) {
 
 Number negated(const Number& a) { return multiply(a, Number::of(std::int64_t{-1}), a.kind == Kind::Whole); }
 
-// Of equal or known numbers only.
-std::optional<int> order(const Number& a, const Number& b) {
+// Of equal or known numbers, and where bounds tell.
+std::optional<int> order(const Number& a, const Number& b, bool whole) {
   if (a == b && a.kind != Kind::Unknown) return 0;
   if (a.kind == Kind::Whole && b.kind == Kind::Whole) return a.whole < b.whole ? -1 : 1;
-  if (!a.known() || !b.known()) return std::nullopt;
+  if (!a.known() || !b.known()) {
+    const auto x = whole ? formula_of(a) : std::nullopt, y = whole ? formula_of(b) : std::nullopt;
+    const auto apart = x && y ? difference(*x, *y) : std::nullopt;
+    if (!apart) return std::nullopt;
+    const SizeBounds bounds = bounds_of(*apart);
+    return bounds.least && *bounds.least > 0 ? std::optional(1)
+           : bounds.most && *bounds.most < 0 ? std::optional(-1)
+                                             : std::nullopt;
+  }
   return a.value() < b.value() ? -1 : a.value() > b.value() ? 1 : 0;
 }
 
@@ -105,7 +152,7 @@ bool is_known_binary(BinaryFunction function) {
          function != BinaryFunction::Remainder && !works_on_bits(function);
 }
 
-Number binary(BinaryFunction function, const Number& a, const Number& b, bool whole) {
+Number simple_binary(BinaryFunction function, const Number& a, const Number& b, bool whole) {
   using enum BinaryFunction;
   switch (function) {
     case Add: return add(a, b, whole);
@@ -121,7 +168,7 @@ Number binary(BinaryFunction function, const Number& a, const Number& b, bool wh
       return truth(function == And ? a.value() != 0 && b.value() != 0 : a.value() != 0 || b.value() != 0);
     default: break;
   }
-  const auto less = order(a, b);
+  const auto less = order(a, b, whole);
   if (!less) return {};
   switch (function) {
     case Minimum: return *less <= 0 ? a : b;
@@ -133,6 +180,11 @@ Number binary(BinaryFunction function, const Number& a, const Number& b, bool wh
     case GreaterOrEqual: return truth(*less >= 0);
     default: return {};
   }
+}
+
+Number binary(BinaryFunction function, const Number& a, const Number& b, bool whole) {
+  const Number simple = simple_binary(function, a, b, whole);
+  return whole && simple.kind == Kind::Unknown ? by_formulas(function, a, b) : simple;
 }
 
 std::optional<Sizes> met(const Sizes& a, const Sizes& b) {
@@ -165,7 +217,8 @@ Number cast(const Number& n, DType to) {
   if (is_floating(to)) return n.kind == Kind::Whole ? Number::of(static_cast<double>(n.whole)) : n;
   if (to == DType::Bool) return n.known() ? truth(n.value() != 0) : Number{};
   if (n.kind == Kind::Real && std::abs(n.real) < 0x1p53) return Number::of(static_cast<std::int64_t>(n.real));
-  if (n.kind == Kind::Multiple && !whole_factor(n)) return {};
+  if (n.kind == Kind::Multiple && !whole_factor(n))
+    return n.real > 0 && n.whole >= 0 ? rounded_multiple(n, true) : Number{};
   return n.kind == Kind::Real ? Number{} : n;
 }
 
@@ -174,16 +227,25 @@ bool is_known_unary(Function f) {
 }
 
 Number unary(Function function, const Number& n) {
-  const bool is_whole = n.kind == Kind::Whole || (n.kind == Kind::Multiple && whole_factor(n));
+  const bool is_whole =
+      n.kind == Kind::Whole || n.kind == Kind::Computed || (n.kind == Kind::Multiple && whole_factor(n));
   switch (function) {
-    case Function::Negate: return negated(n);
+    case Function::Negate:
+      return n.kind == Kind::Computed ? by_formulas(BinaryFunction::Subtract, Number::of(std::int64_t{0}), n)
+                                      : negated(n);
     case Function::Not: return n.known() ? truth(n.value() == 0) : Number{};
     case Function::Sqrt: return n.kind == Kind::Real ? Number::of(std::sqrt(n.real)) : Number{};
     case Function::Abs:
       if (n.kind == Kind::Whole && n.whole < 0) return negated(n);
+      if (is_whole && !n.known()) return by_formulas(BinaryFunction::Maximum, n, unary(Function::Negate, n));
+      if (n.kind == Kind::Multiple) return {};
       return n.kind == Kind::Real ? Number::of(std::abs(n.real)) : n;
-    case Function::Floor: return is_whole ? n : n.kind == Kind::Real ? Number::of(std::floor(n.real)) : Number{};
-    case Function::Ceil: return is_whole ? n : n.kind == Kind::Real ? Number::of(std::ceil(n.real)) : Number{};
+    case Function::Floor:
+      if (n.kind == Kind::Multiple && !is_whole) return rounded_multiple(n, true);
+      return is_whole ? n : n.kind == Kind::Real ? Number::of(std::floor(n.real)) : Number{};
+    case Function::Ceil:
+      if (n.kind == Kind::Multiple && !is_whole) return rounded_multiple(n, false);
+      return is_whole ? n : n.kind == Kind::Real ? Number::of(std::ceil(n.real)) : Number{};
     case Function::Round: return is_whole ? n : n.kind == Kind::Real ? Number::of(std::nearbyint(n.real)) : Number{};
     default: return {};
   }
@@ -199,6 +261,27 @@ std::optional<Numbers> range_of_reals(const std::vector<const Numbers*>& in) {
 }
 
 }  // namespace
+
+MaybeFormula formula_of(const Number& number) {
+  if (number.kind == Kind::Whole) return SizeFormula::of(number.whole);
+  if (number.kind == Kind::Computed) return *number.formula;
+  if (number.kind != Kind::Multiple || !whole_factor(number) || std::abs(number.real) > 0x1p40) return std::nullopt;
+  const auto multiple = times(SizeFormula::of_size(number.size), static_cast<Size>(number.real));
+  return multiple ? sum(*multiple, SizeFormula::of(number.whole)) : std::nullopt;
+}
+
+Number number_of(const MaybeFormula& formula) {
+  if (!formula) return {};
+  if (formula->is_constant()) return Number::of(formula->constant);
+  if (formula->terms.size() == 1) {
+    const auto& [term, count] = formula->terms.begin()->second;
+    if (term.kind == SizeTerm::Kind::Single && std::abs(static_cast<double>(count)) < 0x1p40)
+      return Number::multiple(static_cast<double>(count), term.size, formula->constant);
+  }
+  Number number{Kind::Computed, 0, 0, -1, {}};
+  number.formula = std::make_shared<SizeFormula>(*formula);
+  return number;
+}
 
 Number of_whole(BinaryFunction function, const Number& a, const Number& b) {
   return is_known_binary(function) ? binary(function, a, b, true) : Number{};

@@ -1,40 +1,48 @@
-// Numbers that a model computes about its own shapes, while it is read: known ones, and multiples of sizes that are not
-// known beforehand. Exported models say "flatten" or "twice as large" by such little computations.
+// Numbers that a model computes about its own shapes, while it is read: known ones, multiples of sizes that are not
+// known beforehand, and what whole arithmetic makes of them. Exported models say "flatten" or "twice as large" by such little computations.
 #pragma once
 #include "base/whole_tensor.h"
 #include "convoy/tensor.h"
+#include "formats/size_formula.h"
 #include "ops/activation.h"
 #include "ops/elementwise.h"
 #include "ops/reduction.h"
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 namespace convoy {
 
-// Which unknown size: equal numbers are equal sizes in every run of the model.
-using SizeId = int;
-
 struct Number {
-  enum class Kind : std::uint8_t { Unknown, Whole, Real, Multiple };
+  enum class Kind : std::uint8_t { Unknown, Whole, Real, Multiple, Computed };
   Kind kind = Kind::Unknown;
   std::int64_t whole = 0;  // of Multiple: what is added
   double real = 0;  // of Multiple: the factor
   SizeId size = -1;  // of Multiple
+  std::shared_ptr<const SizeFormula> formula{};  // of Computed: a whole number that is no multiple of one size
 
-  static Number of(std::int64_t n) { return {Kind::Whole, n, 0, -1}; }
-  static Number of(double n) { return {Kind::Real, 0, n, -1}; }
+  static Number of(std::int64_t n) { return {Kind::Whole, n, 0, -1, {}}; }
+  static Number of(double n) { return {Kind::Real, 0, n, -1, {}}; }
   static Number multiple(double factor, SizeId size, std::int64_t added = 0) {
-    return {Kind::Multiple, added, factor, size};
+    return {Kind::Multiple, added, factor, size, {}};
   }
   // A size, so many times over, and nothing added.
   bool is_multiple(double factor) const { return kind == Kind::Multiple && real == factor && whole == 0; }
   bool known() const { return kind == Kind::Whole || kind == Kind::Real; }
   double value() const { return kind == Kind::Whole ? static_cast<double>(whole) : real; }
-  friend bool operator==(const Number&, const Number&) = default;
+  friend bool operator==(const Number& a, const Number& b) {
+    return a.kind == b.kind && a.whole == b.whole && a.real == b.real && a.size == b.size &&
+           (a.formula == b.formula || (a.formula && b.formula && *a.formula == *b.formula));
+  }
 };
+
+// A whole number as a formula. Nothing: another number.
+MaybeFormula formula_of(const Number& number);
+// The simplest kind of number that it is; of kind Unknown where there is none.
+Number number_of(const MaybeFormula& formula);
 
 struct Numbers {
   DType dtype = DType::I64;  // whole, Bool or floating

@@ -54,22 +54,6 @@ std::optional<KeptAxes> reshape_keeping(const Numbers& wanted, const Shaped& dat
   return kept;
 }
 
-std::optional<Tensor> slice_ends(const Numbers& ends, const Numbers* axes, const Shaped& data) {
-  std::vector<std::int64_t> to;
-  for (std::size_t i = 0; i < ends.all.size(); ++i) {
-    const Number& n = ends.all[i];
-    std::int64_t axis = static_cast<std::int64_t>(i);
-    if (axes && (i >= axes->all.size() || axes->all[i].kind != Kind::Whole)) return std::nullopt;
-    if (axes) axis = axes->all[i].whole;
-    if (axis < 0) axis += static_cast<std::int64_t>(data.shape.size());
-    if (n.kind == Kind::Whole) to.push_back(n.whole);
-    else if (axis >= 0 && is_size(n, data, static_cast<std::size_t>(axis)))
-      to.push_back(std::numeric_limits<std::int64_t>::max());
-    else return std::nullopt;
-  }
-  return list(std::move(to));
-}
-
 std::optional<Tensor> resize_factors(const Numbers& sizes, const Shaped& data) {
   if (sizes.all.size() != data.shape.size()) return std::nullopt;
   std::vector<float> factors;

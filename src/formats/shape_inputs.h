@@ -23,8 +23,6 @@ struct KeptAxes {
   Size left = 0, right = 0;
 };
 std::optional<KeptAxes> reshape_keeping(const Numbers& wanted, const Shaped& data);
-// Slice: the largest number where an end is the axis' own length. `axes`: none where all from the first.
-std::optional<Tensor> slice_ends(const Numbers& ends, const Numbers* axes, const Shaped& data);
 // Resize: factors where sizes are multiples of the ones there are.
 std::optional<Tensor> resize_factors(const Numbers& sizes, const Shaped& data);
 // Resize: the sizes, `own_length` where one is the axis' own.

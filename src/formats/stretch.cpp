@@ -1,5 +1,7 @@
 #include "formats/stretch.h"
 
+#include "formats/counted_cells.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -16,16 +18,22 @@ std::optional<Place> owner_of(const Graph& graph, UnknownSizes& sizes, SizeId si
   return std::nullopt;
 }
 
-std::optional<OwnedShape> shape_by_owners(const Graph& graph, UnknownSizes& sizes, const Numbers& wanted,
-                                          const Shaped& data) {
-  auto kept = reshape_keeping(wanted, data);
+std::optional<OwnedShape> shape_by_owners(Graph& graph, UnknownSizes& sizes, const Numbers& wanted, const Shaped& data,
+                                          const std::string& layer) {
+  auto kept = reshape_keeping(wanted, data);  // what follows may move `data`
   if (!kept) return std::nullopt;
   OwnedShape made{std::move(kept->to), {kept->left, kept->right}, Sizes(wanted.all.size(), 0), {}};
+  const bool needs_all = std::ranges::count(made.to, Size{-1}) > 1;
   for (std::size_t i = 0; i < made.to.size(); ++i) {
     if (made.to[i] != -1) continue;
     const Number& n = wanted.all[i];
-    const auto owner = n.is_multiple(1) ? owner_of(graph, sizes, n.size) : std::nullopt;
-    if (!owner && std::ranges::count(made.to, Size{-1}) > 1) return std::nullopt;
+    if (needs_all && n.kind == Number::Kind::Whole) return std::nullopt;  // -1 itself: what is left of free ones
+    std::optional<Place> owner = n.is_multiple(1) ? owner_of(graph, sizes, n.size) : std::nullopt;
+    if (!owner && needs_all) {
+      auto counted = cells_counted(graph, sizes, n, layer);
+      if (!counted) return std::nullopt;
+      owner = *counted;
+    }
     if (!owner) continue;
     made.from[i] = owner->axis;
     made.likes.emplace("like." + std::to_string(i), owner->value);
@@ -41,6 +49,14 @@ Result<ValueId> add(Graph& graph, UnknownSizes& sizes, Op op, std::vector<ValueI
   if (!made) return pass(made);
   sizes.follow(graph);
   return made->front();
+}
+
+// What is known of the size of an axis that is free.
+MaybeFormula there_is(const Graph& graph, UnknownSizes& sizes, ValueId x, Size axis) {
+  const auto& mine = sizes.of(x);
+  const auto at = static_cast<std::size_t>(axis);
+  if (at >= mine.size() || graph[x].type.shape[at].known()) return std::nullopt;
+  return sizes.followed(graph, SizeFormula::of_size(mine[at]));
 }
 
 }  // namespace
@@ -71,9 +87,14 @@ Result<ValueId> stretch(Graph& graph, UnknownSizes& sizes, ValueId x, const Numb
       const bool there = !size.known() && static_cast<std::size_t>(axis) < mine.size() &&
                          mine[static_cast<std::size_t>(axis)] == n.size;
       if (n.is_multiple(1) && there) continue;
-      const auto owner = n.is_multiple(1) ? owner_of(graph, sizes, n.size) : std::nullopt;
-      if (!owner || size != Dim(1))
+      if (size != Dim(1)) {
+        const auto wanted_size = formula_of(n), own = there_is(graph, sizes, x, axis);
+        const auto apart = wanted_size && own ? sizes.followed(graph, *wanted_size) : std::nullopt;
+        if (apart && *apart == *own) continue;
         return fail(Fault::Unsupported, "is as large as sizes that are not known beforehand");
+      }
+      auto owner = cells_counted(graph, sizes, n, layer);
+      if (!owner) return pass(owner);
       made = add(graph, sizes, ExpandLike{axis, owner->axis}, {x, owner->value}, layer);
     }
     if (!made) return made;

@@ -1,4 +1,4 @@
-// A value repeated to a shape that is known only when the model runs: each unknown size is some other value's.
+// A value repeated to a shape that is known only when the model runs: each unknown size is some other value's, or counted by cells.
 #pragma once
 #include "formats/function.h"
 #include "formats/shape_inputs.h"
@@ -20,12 +20,12 @@ struct OwnedShape {
   Sizes to, kept, from;  // `from` is empty where no axis is another value's
   TensorArguments likes;
 };
-// Nothing: several sizes between those that stay are no value's own.
-std::optional<OwnedShape> shape_by_owners(const Graph& graph, UnknownSizes& sizes, const Numbers& wanted,
-                                          const Shaped& data);
+// Nothing: several sizes between those that stay are no value's own, nor counted by cells of `layer`.
+std::optional<OwnedShape> shape_by_owners(Graph& graph, UnknownSizes& sizes, const Numbers& wanted, const Shaped& data,
+                                          const std::string& layer);
 
 // x as Expand would make it: ranks aligned at the last axis, axes of size 1 repeated. `layer` names the nodes.
-// Fails: a size that is no value's own, an axis that is neither 1 nor as long as wanted.
+// Fails: a size that no cells count, an axis that is neither 1 nor as long as wanted.
 Result<ValueId> stretch(Graph& graph, UnknownSizes& sizes, ValueId x, const Numbers& shape, const std::string& layer);
 
 }  // namespace convoy

@@ -88,3 +88,28 @@ def test_an_argument_that_the_model_computes_is_not_supported(argument, tmp_path
     done = subprocess.run([CONVOY, "port", tmp_path / "saved", "-o", tmp_path / "net.onnx", "--to", "onnx"],
                           capture_output=True, text=True)
     assert (done.returncode, f"'{argument}' is known only when the model runs" in done.stderr) == (6, True), done.stderr
+
+
+BY_SIZES = {
+    "counted": lambda tf, x: tf.cast(tf.range(tf.shape(x)[1] // 2 + 1), tf.float32),
+    "filled_up": lambda tf, x: tf.pad(x, [[0, 0], [1, 3 - tf.shape(x)[1] % 4], [0, 0]], constant_values=2.0),
+    "repeated": lambda tf, x: tf.tile(x, [1, tf.shape(x)[1] // 2 + 1, 1]),
+}
+
+
+@pytest.mark.parametrize("name", BY_SIZES)
+def test_numbers_of_free_sizes(name, tmp_path):
+    import tensorflow as tf
+    import torch
+    from carrying import import_file
+
+    made = tf.function(lambda x: {"y": BY_SIZES[name](tf, x)}, input_signature=[tf.TensorSpec([None, None, 3], tf.float32, "x")])
+    module = tf.Module()
+    module.call = made
+    tf.saved_model.save(module, str(tmp_path / "saved"), signatures=made.get_concrete_function())
+    convoy("port", tmp_path / "saved", "-o", tmp_path / "p.py")
+    net = import_file(tmp_path / "p.py").load()
+    for n, t in [(1, 1), (2, 2), (3, 4), (1, 7), (2, 11)]:
+        x = np.arange(n * t * 3, dtype=np.float32).reshape(n, t, 3)
+        with torch.no_grad():
+            np.testing.assert_array_equal(net(torch.from_numpy(x)).numpy(), made(x)["y"].numpy())

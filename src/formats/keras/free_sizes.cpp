@@ -99,14 +99,14 @@ ValueId reshaped(Call& call, ValueId x, const Numbers& shape) {
     const auto to = target->raw<std::int64_t>();
     return call.add(Reshape{{to.begin(), to.end()}}, {x});
   }
-  const auto owned = shape_by_owners(builder.graph, sizes, shape, data);
+  const std::size_t first = builder.graph.nodes.size();
+  const auto owned = shape_by_owners(builder.graph, sizes, shape, data, call.full_name());
   if (!owned) {
     call.refuse(Fault::Unsupported, "a new shape holds several sizes that are free; give them with --shape");
     return {};
   }
   Json words{{"kept", owned->kept}};
   if (!owned->from.empty()) words["from"] = owned->from;
-  const std::size_t first = builder.graph.nodes.size();
   FunctionCall inner(builder.graph, "reshape", words, owned->likes, call.full_name());
   const Values made = reshape_keeping(inner, x, owned->to);
   call.adopt(first);

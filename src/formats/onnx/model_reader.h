@@ -2,6 +2,7 @@
 // through the rows of the operators. Nodes that no output needs are not looked at.
 #pragma once
 #include "formats/format.h"
+#include "formats/free_parts.h"
 #include "formats/onnx/catalogue/catalogue.h"
 #include "formats/onnx/constants.h"
 #include "formats/onnx/file_names.h"
@@ -59,9 +60,20 @@ class ModelReader {
   // By the catalogue's opset.
   Size row_opset() const { return std::max(opset_, oldest_read); }
 
+  // Nodes that are told by numbers which follow from free sizes.
+  Status add_range(const ModelNode& node, const std::string& name, const std::vector<Known*>& inputs, Names& names);
+  Status add_free(const ModelNode& node, Result<ValueId> made, Names& names);
+  static const Numbers* open_numbers(const std::vector<Known*>& inputs, std::size_t i);
+  static bool is_told_freely(const ModelNode& node, const std::vector<Known*>& inputs);
+  Status add_told_freely(const ModelNode& node, const std::string& name, const std::vector<Known*>& inputs,
+                         Names& names);
+  Result<ValueId> cut_freely(const FreeReading& in, ValueId x, const std::vector<Known*>& inputs);
+  Result<ValueId> pad_freely(const FreeReading& in, ValueId x, const ModelNode& node,
+                             const std::vector<Known*>& inputs);
+  Result<ValueId> tile_freely(const FreeReading& in, ValueId x, const std::vector<Known*>& inputs);
+
   // Nodes whose results are known beforehand, or follow from shapes.
   // One number, as many times as a shape says.
-  Status add_range(const ModelNode& node, const std::string& name, const std::vector<Known*>& inputs, Names& names);
   Status add_filled(const ModelNode& node, const std::vector<Known*>& inputs, Names& names);
   // To a shape with sizes that are not known beforehand and that the value has not itself.
   bool stretches(const ModelNode& node, const std::vector<Known*>& inputs);
@@ -95,12 +107,12 @@ class ModelReader {
   // The value of a name in the graph.
   Result<ValueId> value_of(const std::string& name, Known& known);
   // Shapes computed from unknown sizes, as the row can read them.
-  void adapt(const ModelNode& node, const std::vector<Known*>& inputs, RowCall& call,
+  void adapt(const ModelNode& node, const std::string& name, const std::vector<Known*>& inputs, RowCall& call,
              std::vector<std::optional<Tensor>>& instead, TensorArguments& tensors);
   void resize_by_owners(const Numbers& wanted, const Shaped& data, RowCall& call, std::optional<Tensor>& instead,
-                        TensorArguments& tensors);
+                        const std::string& name, TensorArguments& tensors);
   void reshape_by_owners(const Numbers& shape, const Shaped& data, RowCall& call, std::optional<Tensor>& instead,
-                         TensorArguments& tensors);
+                         const std::string& name, TensorArguments& tensors);
   // What the operator's row makes of these.
   Result<std::vector<ValueId>> call_row(const ModelNode& node, const std::string& name, const RowCall& call,
                                         TensorArguments tensors);

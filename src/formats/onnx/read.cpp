@@ -319,6 +319,7 @@ Status ModelReader::add_by_its_kind(const ModelNode& node, const std::string& na
   if (node.type == "ConstantOfShape") return add_filled(node, inputs, names);
   if (node.type == "Range") return add_range(node, name, inputs, names);
   if (stretches(node, inputs)) return add_stretched(node, name, inputs, names);
+  if (is_told_freely(node, inputs)) return add_told_freely(node, name, inputs, names);
   return add_row(node, name, inputs, names);
 }
 

@@ -41,38 +41,6 @@ Status ModelReader::add_filled(const ModelNode& node, const std::vector<Known*>&
   return names.add(node.outputs[0], std::move(known));
 }
 
-// Range up to a size that is some value's own and comes only when the model runs: 0, 1, ... along that value's axis.
-Status ModelReader::add_range(const ModelNode& node, const std::string& name, const std::vector<Known*>& inputs,
-                              Names& names) {
-  std::vector<Number> said;
-  for (Known* one : inputs) {
-    const Numbers* known = one ? numbers(*one) : nullptr;
-    if (known && known->all.size() == 1) said.push_back(known->all.front());
-  }
-  if (said.size() != 3 || node.outputs.size() != 1)
-    return fail(Fault::Unsupported,
-                "its start, limit and delta are computed by the model; they must be known beforehand");
-  const Number count = of_whole(BinaryFunction::Subtract, said[1], said[0]);
-  const bool by_ones = said[2] == Number::of(std::int64_t{1}) || said[2] == Number::of(1.0);
-  const auto owner = by_ones && said[0].kind == Number::Kind::Whole && count.is_multiple(1)
-                         ? owner_of(graph_, sizes_, count.size)
-                         : std::nullopt;
-  if (!owner)
-    return fail(Fault::Unsupported, "counts to a number that is computed from free sizes; give them with --shape");
-  const Json none = Json::object();
-  FunctionCall call(graph_, "Range", none, {}, name);
-  ValueId places = counted_along(call, owner->value, owner->axis);
-  if (said[0].value() != 0) {
-    const ValueId first = call.make_constant("start", Tensor::of({}, Sizes{static_cast<Size>(said[0].value())}));
-    places = call.add(Binary{BinaryFunction::Add}, {places, first});
-  }
-  if (const DType dtype = numbers(*inputs[0])->dtype; dtype != DType::I64) places = call.add(Cast{dtype}, {places});
-  if (auto done = call.done(); !done) return pass(done);
-  sizes_.follow(graph_);
-  file_names_.of_value(places, node.outputs[0] + turn_);
-  return names.add(node.outputs[0], {places, {}, {}, false, false});
-}
-
 // To a shape with sizes that are not known beforehand and that the value has not itself.
 bool ModelReader::stretches(const ModelNode& node, const std::vector<Known*>& inputs) {
   if (node.type != "Expand" || inputs.size() != 2 || !inputs[0] || !inputs[1] || node.outputs.size() != 1) return false;

@@ -110,8 +110,8 @@ Result<ValueId> ModelReader::value_of(const std::string& name, Known& known) {
 
 // A shape with several sizes that are known only when the model runs: each is some value's own.
 void ModelReader::reshape_by_owners(const Numbers& shape, const Shaped& data, RowCall& call,
-                                    std::optional<Tensor>& instead, TensorArguments& tensors) {
-  auto owned = shape_by_owners(graph_, sizes_, shape, data);
+                                    std::optional<Tensor>& instead, const std::string& name, TensorArguments& tensors) {
+  auto owned = shape_by_owners(graph_, sizes_, shape, data, name);
   if (!owned) return;
   tensors.merge(owned->likes);
   if (!owned->from.empty()) call.attributes["from"] = owned->from;
@@ -121,17 +121,24 @@ void ModelReader::reshape_by_owners(const Numbers& shape, const Shaped& data, Ro
 
 // The same of an image that becomes as large as another value.
 void ModelReader::resize_by_owners(const Numbers& wanted, const Shaped& data, RowCall& call,
-                                   std::optional<Tensor>& instead, TensorArguments& tensors) {
+                                   std::optional<Tensor>& instead, const std::string& name, TensorArguments& tensors) {
   if (wanted.all.size() != data.shape.size()) return;
   Sizes to, from;
-  TensorArguments likes;
   for (std::size_t i = 0; i < wanted.all.size(); ++i) {
     const Number& n = wanted.all[i];
     const bool is_own = n.is_multiple(1) && !data.shape[i].known() && data.sizes[i] == n.size;
     to.push_back(is_own ? own_length : n.kind == Number::Kind::Whole ? n.whole : 1);
-    if (is_own) continue;
-    const auto owner = n.is_multiple(1) ? owner_of(graph_, sizes_, n.size) : std::nullopt;
-    if (!owner && n.kind != Number::Kind::Whole) return;
+  }
+  TensorArguments likes;  // from here on nodes are added, which moves `data`
+  for (std::size_t i = 0; i < wanted.all.size(); ++i) {
+    const Number& n = wanted.all[i];
+    if (to[i] == own_length) continue;
+    std::optional<Place> owner;
+    if (n.kind != Number::Kind::Whole) {
+      auto counted = cells_counted(graph_, sizes_, n, name);
+      if (!counted) return;
+      owner = *counted;
+    }
     if (owner) likes.emplace("like." + std::to_string(from.size()), owner->value);
     from.push_back(owner ? owner->axis : 0);
   }
@@ -141,27 +148,25 @@ void ModelReader::resize_by_owners(const Numbers& wanted, const Shaped& data, Ro
 }
 
 // Shapes computed from unknown sizes, as the row can read them.
-void ModelReader::adapt(const ModelNode& node, const std::vector<Known*>& inputs, RowCall& call,
-                        std::vector<std::optional<Tensor>>& instead, TensorArguments& tensors) {
+void ModelReader::adapt(const ModelNode& node, const std::string& name, const std::vector<Known*>& inputs,
+                        RowCall& call, std::vector<std::optional<Tensor>>& instead, TensorArguments& tensors) {
   if (inputs.empty() || !inputs[0] || !inputs[0]->value) return;
   const Shaped data{graph_[inputs[0]->value].type.shape, sizes_.of(inputs[0]->value)};
-  const auto open = [&](std::size_t i) -> const Numbers* {
-    if (i >= inputs.size() || !inputs[i] || inputs[i]->value || inputs[i]->tensor) return nullptr;
-    return inputs[i]->numbers && !inputs[i]->numbers->known() ? &*inputs[i]->numbers : nullptr;
-  };
-  if (const Numbers* shape = open(1); shape && node.type == "Reshape") {
+  const auto open = [&](std::size_t i) { return open_numbers(inputs, i); };
+  if (const Numbers* said = open(1); said && node.type == "Reshape") {
+    const Numbers all = with_rest(graph_, sizes_, *said, data);
+    const Numbers* shape = &all;
     instead[1] = reshape_target(*shape, data);
     // There 0 says that a size stays as it is, which `allowzero` would make an empty axis of: unless the file says 0 itself.
     const bool says_zero =
         std::ranges::any_of(shape->all, [](const Number& n) { return n.kind == Number::Kind::Whole && n.whole == 0; });
     if (instead[1] && !says_zero) call.attributes.erase("allowzero");
-    if (!instead[1]) reshape_by_owners(*shape, data, call, instead[1], tensors);
+    if (!instead[1]) reshape_by_owners(*shape, data, call, instead[1], name, tensors);
   }
-  if (const Numbers* ends = open(2); ends && node.type == "Slice")
-    instead[2] = slice_ends(*ends, inputs.size() > 3 && inputs[3] ? numbers(*inputs[3]) : nullptr, data);
   if (const Numbers* sizes = open(3); sizes && node.type == "Resize" && opset_ >= 11 && !node.attribute("axes")) {
     if ((instead[3] = resize_factors(*sizes, data))) call.inputs[3] = "scales", call.inputs[2].clear();
-    else if (!(instead[3] = resize_sizes(*sizes, data))) resize_by_owners(*sizes, data, call, instead[3], tensors);
+    else if (!(instead[3] = resize_sizes(*sizes, data)))
+      resize_by_owners(*sizes, data, call, instead[3], name, tensors);
   }
 }
 
@@ -235,7 +240,7 @@ Status ModelReader::add_row(const ModelNode& node, const std::string& name, cons
   if (!call) return pass(call);
   std::vector<std::optional<Tensor>> instead(inputs.size());
   TensorArguments tensors;
-  adapt(node, inputs, *call, instead, tensors);
+  adapt(node, name, inputs, *call, instead, tensors);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i] || call->inputs[i].empty()) continue;
     if (inputs[i]->is_zeros() && call->inputs[i].starts_with("initial_")) continue;

@@ -45,7 +45,8 @@ Result<std::optional<Value>> FreeSize::binary(Interpreter& in, std::string_view 
     return Value::of(known.whole != 0);
   }
   const auto known = std::ranges::find(symbols, symbol, &Symbol::text);
-  const Number made = known == symbols.end() ? Number{} : of_whole(known->function, mine, theirs);
+  Number made = known == symbols.end() ? Number{} : of_whole(known->function, mine, theirs);
+  if (made.kind == Number::Kind::Computed) made = {};
   if (made.kind == Number::Kind::Whole) return Value::of(made.whole);
   const bool is_theirs = made.kind == Number::Kind::Multiple && made.size == 1;
   const std::string right = free ? free->text : python::repr(in, other);

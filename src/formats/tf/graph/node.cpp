@@ -1,6 +1,7 @@
 // A node through the row of its operator, or computed where all that it reads is known.
 #include "base/budget.h"
 #include "base/words.h"
+#include "formats/free_parts.h"
 #include "formats/known_results.h"
 #include "formats/shape_inputs.h"
 #include "formats/shortest.h"
@@ -212,6 +213,7 @@ Result<bool> GraphReader::computed(const GraphNode& node, const Slots& inputs, S
   }
   if (node.op == "Range" && all_few) {
     auto all = range(few);
+    if (!all && few.size() == 3 && !std::ranges::all_of(few, [](const Numbers* n) { return n->known(); })) return false;
     if (!all) return fail(Fault::Unsupported, "its length is computed by the model");
     results = {slot_of_numbers(std::move(*all))};
     return true;
@@ -294,20 +296,27 @@ Result<GraphReader::Slots> GraphReader::operate(Frame& frame, const GraphNode& n
 // To a shape with sizes that are not known beforehand and that the value has not itself.
 Result<GraphReader::Slots> GraphReader::stretched(const GraphNode& node, const Slots& inputs,
                                                   const std::string& layer) {
-  Numbers shape = *numbers(*inputs[1]);
+  const Numbers shape = *numbers(*inputs[1]);
   auto x = value_of(*inputs[0], node.inputs[0]);
   if (!x) return pass(x);
-  if (node.op == "Tile") {
-    const Shape& own = graph_[*x].type.shape;
-    for (std::size_t i = 0; i < shape.all.size() && i < own.size(); ++i) {
-      if (shape.all[i] == Number::of(std::int64_t{1}) && !own[i].known())
-        shape.all[i] = Number::multiple(1, sizes_.of(*x)[i]);
-      else if (own[i] != Dim(1)) {
-        if (shape.all[i].kind != Number::Kind::Whole || !own[i].known())
-          return fail(Fault::Unsupported, "'multiples' are computed by the model");
-        shape.all[i] = Number::of(shape.all[i].whole * *own[i]);
-      }
-    }
+  const FreeReading in{graph_, sizes_, layer};
+  const bool tiles = node.op == "Tile";
+  if (tiles || node.op != "BroadcastTo") {
+    const auto rank = static_cast<std::size_t>(graph_[*x].type.rank());
+    if (shape.all.size() != (tiles ? rank : 2 * rank))
+      return fail(Fault::Unsupported, "its numbers are not those of the tensor's axes");
+    double value = 0;
+    if (const Numbers* said = inputs.size() > 2 ? numbers(*inputs[2]) : nullptr; said && said->known())
+      value = said->all.at(0).value();
+    else if (inputs.size() > 2) return fail(Fault::Unsupported, "'constant_values' is computed by the model");
+    for (std::size_t i = 0; i < rank && x; ++i)
+      x = tiles ? repeated_by(in, *x, static_cast<Size>(i), shape.all[i])
+                : padded_by(in, *x, static_cast<Size>(i), shape.all[2 * i], shape.all[2 * i + 1], PadMode::Constant,
+                            value);
+    if (!x) return pass(x);
+    auto known = std::make_shared<Known>();
+    known->value = *x;
+    return Slots{known};
   }
   auto y = stretch(graph_, sizes_, *x, shape, layer);
   if (!y) return pass(y);
@@ -318,6 +327,15 @@ Result<GraphReader::Slots> GraphReader::stretched(const GraphNode& node, const S
 
 Result<GraphReader::Slots> GraphReader::by_row(const GraphNode& node, const Slots& inputs, const std::string& layer,
                                                const Json* said_instead) {
+  if (node.op == "Range" && inputs.size() == 3)
+    if (const Numbers *first = numbers(*inputs[0]), *last = numbers(*inputs[1]), *step = numbers(*inputs[2]);
+        first && last && step && first->all.size() == 1 && last->all.size() == 1 && step->all.size() == 1) {
+      auto counted = counted_range({graph_, sizes_, layer}, first->all[0], last->all[0], step->all[0], first->dtype);
+      if (!counted) return pass(counted);
+      auto known = std::make_shared<Known>();
+      known->value = *counted;
+      return Slots{known};
+    }
   const Operator* row = operator_named(node.op);
   if (!row) return fail(Fault::Unsupported, "is an operator that this version does not read");
   auto attributes = attributes_of(node, *row);
@@ -335,7 +353,8 @@ Result<GraphReader::Slots> GraphReader::by_row(const GraphNode& node, const Slot
     if (i >= inputs.size() || !inputs[i]->value) return std::nullopt;
     return Shaped{graph_[inputs[i]->value].type.shape, sizes_.of(inputs[i]->value)};
   };
-  if ((node.op == "BroadcastTo" || node.op == "Tile") && open(1)) return stretched(node, inputs, layer);
+  const bool repeats = node.op == "BroadcastTo" || node.op == "Tile" || node.op == "Pad" || node.op == "PadV2";
+  if (repeats && open(1)) return stretched(node, inputs, layer);
   if (const auto data = data_of(0)) {
     if (const Numbers* shape = open(1); shape && node.op == "Reshape") {
       instead[1] = reshape_target(*shape, *data);

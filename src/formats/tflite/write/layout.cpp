@@ -210,13 +210,21 @@ Status write_take(const Take& op, Sink& sink) {
   return {};
 }
 
-// The indices of input 1, those from the end counted from the beginning, of a type that TFLite looks up by.
-Result<Place> places_from_begin(Sink& sink, Dim size) {
+// How long an axis of input 0 is, of which TFLite knows no number beforehand: as many ones, added up.
+Place length_when_run(Sink& sink, Size axis, DType dtype) {
+  const Place sizes = sink.sizes({sink.dim(axis)}, sink.input(), {axis}, {1});
+  const Place one = sink.constant("one", whole_tensor(dtype, {1}, {1}));
+  const Place ones = sink.step("TILE", {one, sizes}, {dtype, {Dim::unknown()}});
+  return sink.step("SUM", {ones, sink.numbers({0})}, {dtype, {}}, {{"keep_dims", Size{0}}});
+}
+
+// The indices of input 1 along an axis of input 0, those from the end counted from the beginning, of a type that TFLite looks up by.
+Result<Place> places_from_begin(Sink& sink, Size axis) {
+  const Dim size = sink.dim(axis);
   const Tensor* known = sink.constant(1);
   TensorType type = sink.type(1);
   if (known && std::ranges::none_of(known->integers(), [](Size n) { return n < 0; })) return sink.input(1);
-  if (!size.known() || type.shape.size() > 4)
-    return sink.refused("a lookup at computed places along an axis whose size is not known beforehand");
+  if (type.shape.size() > 4) return sink.refused("a lookup at computed places along more than four axes");
   Place places = sink.input(1);
   if (type.dtype != DType::I32 && type.dtype != DType::I64) {
     type.dtype = DType::I32;
@@ -226,12 +234,13 @@ Result<Place> places_from_begin(Sink& sink, Dim size) {
   }
   const auto number = [&](Size n) { return sink.constant("size", whole_tensor(type.dtype, {}, {n})); };
   const Place below = sink.step("LESS", {places, number(0)}, {DType::Bool, type.shape});
-  const Place from_end = sink.like("ADD", {places, number(*size)});
+  const Place length = size.known() ? number(*size) : length_when_run(sink, axis, type.dtype);
+  const Place from_end = sink.step("ADD", {places, length}, type);
   return sink.step("SELECT_V2", {below, from_end, places}, type);
 }
 
 Status write_gather(const Gather& op, Sink& sink) {
-  const auto places = places_from_begin(sink, sink.dim(op.axis));
+  const auto places = places_from_begin(sink, op.axis);
   if (!places) return std::unexpected(places.error());
   sink.last("GATHER", {sink.input(0), *places}, {{"axis", op.axis}});
   return {};
@@ -251,7 +260,7 @@ bool picks_rows(const Sink& sink, Size axis) {
 
 // Rows of each example, by the places of one of the numbers in each row.
 Status write_rows(const GatherElements& op, Sink& sink) {
-  const auto places = places_from_begin(sink, sink.dim(op.axis));
+  const auto places = places_from_begin(sink, op.axis);
   if (!places) return std::unexpected(places.error());
   TensorType type = sink.type_of(*places);
   const auto rank = static_cast<std::size_t>(sink.rank());
@@ -272,7 +281,7 @@ Status write_gather_elements(const GatherElements& op, Sink& sink) {
   const auto count = to ? checked_count(*to) : std::nullopt;
   if (!of || !count || *count > (Size{1} << 22))
     return sink.refused("a lookup number by number in axes whose sizes are not known beforehand");
-  const auto places = places_from_begin(sink, sink.dim(op.axis));
+  const auto places = places_from_begin(sink, op.axis);
   if (!places) return std::unexpected(places.error());
   const TensorType type = sink.type_of(*places);
   Sizes steps(of->size(), 1);

@@ -1,0 +1,21 @@
+// Numbers that follow from free sizes, as values of the graph: lists of as many cells, and single numbers.
+#pragma once
+#include "formats/function.h"
+#include "formats/stretch.h"
+#include "formats/unknown_sizes.h"
+
+#include <string>
+
+namespace convoy {
+
+// A value with an axis as long as `formula` says; below 0 counts as 0. What is there already is taken, or else ones are put side by
+// side, repeated and left out, which every framework can say. `layer` names the nodes. Fails: the least or greatest of two free
+// sizes, one less another, and what would take very many cells in between.
+Result<Place> cells_counted(Graph& graph, UnknownSizes& sizes, const SizeFormula& formula, const std::string& layer);
+// Of a number that a model computes. Fails as well: no whole number, none that is known.
+Result<Place> cells_counted(Graph& graph, UnknownSizes& sizes, const Number& number, const std::string& layer);
+
+// The number itself, int64 without axes; it may be negative.
+Result<ValueId> number_counted(Graph& graph, UnknownSizes& sizes, const SizeFormula& formula, const std::string& layer);
+
+}  // namespace convoy
