@@ -37,19 +37,6 @@ std::string_view word_of(BinaryFunction function) {
   }
 }
 
-// Over more axes the kernels stretch nothing, and end the process.
-Size most_stretched_axes(BinaryFunction function) {
-  switch (function) {
-    case BinaryFunction::Add:
-    case BinaryFunction::Subtract:
-    case BinaryFunction::Multiply: return 6;
-    case BinaryFunction::Divide:
-    case BinaryFunction::Maximum:
-    case BinaryFunction::Minimum: return 5;
-    default: return 4;
-  }
-}
-
 // Operand i with the shape of the result. Fails: an axis that stretches has no known size.
 Result<Place> stretched(Sink& sink, std::size_t i) {
   const Shape& to = sink.result_type().shape;
@@ -87,12 +74,6 @@ Status write_binary(const Binary& op, Sink& sink) {
     return sink.refused("fractions of whole numbers");
   Options options;
   if (const Size fused = sink.activation()) options.push_back({"fused_activation_function", fused});
-  if (sink.type(0).shape != sink.type(1).shape && sink.result_type().rank() > most_stretched_axes(op.function)) {
-    auto x = stretched(sink, 0), y = x ? stretched(sink, 1) : x;
-    if (!y) return pass(y);
-    sink.last(word, {*x, *y}, std::move(options));
-    return {};
-  }
   if (op.function == BinaryFunction::Maximum && a == DType::F32)
     for (const std::size_t i : {0U, 1U}) {
       const Tensor* one = sink.constant(i);
@@ -108,15 +89,7 @@ Status write_binary(const Binary& op, Sink& sink) {
 Status write_where(const Where&, Sink& sink) {
   if (sink.type(0).dtype != DType::Bool || sink.type(1).dtype != sink.type(2).dtype)
     return sink.refused("a choice between unlike types");
-  std::vector<Place> inputs;
-  const auto is_like = [&](std::size_t i) { return sink.type(i).shape == sink.result_type().shape; };
-  const bool stretches = sink.result_type().rank() > 5 && !(is_like(0) && is_like(1) && is_like(2));
-  for (std::size_t i = 0; i < 3; ++i) {
-    auto x = stretches ? stretched(sink, i) : Result<Place>(sink.input(i));
-    if (!x) return pass(x);
-    inputs.push_back(*x);
-  }
-  sink.last("SELECT_V2", std::move(inputs));
+  sink.last("SELECT_V2", {sink.input(0), sink.input(1), sink.input(2)});
   return {};
 }
 
@@ -301,10 +274,8 @@ Status write_einsum(const Einsum& op, Sink& sink) {
                         are_known(summed, 1, letters->b) && (shared.empty() || are_known(left, 0, letters->a));
   if (!all_there || sink.type().dtype != DType::F32) return sink.refused("the product '" + op.equation + "'");
   const bool in_matrices = !summed.empty() && !right.empty() && !left.empty();
-  const std::size_t axes = shared.size() + left.size() + right.size() + summed.size();
-  if (!in_matrices && axes <= static_cast<std::size_t>(most_stretched_axes(BinaryFunction::Multiply)))
-    return write_in_numbers(*letters, groups, sink);
-  if (!in_matrices || !can_join) return sink.refused("the product '" + op.equation + "'");
+  if (!in_matrices) return write_in_numbers(*letters, groups, sink);
+  if (!can_join) return sink.refused("the product '" + op.equation + "'");
   return write_in_matrices(*letters, groups, sink);
 }
 

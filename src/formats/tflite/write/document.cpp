@@ -216,4 +216,11 @@ Status write_document(const Document& document, const std::function<Status(std::
   return append(bytes_of(std::string(alignment + (alignment - at % alignment) % alignment, '\0')));
 }
 
+Tensor int32_of(const Sizes& values, Sizes shape) {
+  std::vector<std::byte> bytes;
+  for (const Size value : values)
+    for (int k = 0; k < 4; ++k) bytes.push_back(static_cast<std::byte>(value >> (8 * k) & 0xFF));
+  return *Tensor::owning(DType::I32, std::move(shape), std::move(bytes));
+}
+
 }  // namespace convoy::tflite

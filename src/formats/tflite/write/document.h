@@ -45,6 +45,9 @@ struct Document {
   std::vector<std::string> input_names, output_names;
 };
 
+// Sizes, axes and the like as the file holds them.
+Tensor int32_of(const Sizes& values, Sizes shape);
+
 // Whether input `i` holds numbers that are computed with or moved, and not where and how much.
 bool holds_numbers(const DocumentOperator& op, std::size_t i);
 

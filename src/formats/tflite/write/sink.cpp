@@ -137,19 +137,8 @@ Place Sink::constant(std::string_view word, Tensor tensor) {
   return add(unique(node().layer + "/" + std::string(word)), std::move(type), std::move(tensor));
 }
 
-namespace {
-
-Tensor narrow(const Sizes& values, Sizes shape) {
-  std::vector<std::byte> bytes;
-  for (const Size value : values)
-    for (int k = 0; k < 4; ++k) bytes.push_back(static_cast<std::byte>(value >> (8 * k) & 0xFF));
-  return *Tensor::owning(DType::I32, std::move(shape), std::move(bytes));
-}
-
-}  // namespace
-
 Place Sink::numbers(const Sizes& values) {
-  return constant("sizes", narrow(values, {static_cast<Size>(values.size())}));
+  return constant("sizes", int32_of(values, {static_cast<Size>(values.size())}));
 }
 
 Place Sink::stored_shape(Place constant, const Sizes& shape) {
@@ -159,7 +148,7 @@ Place Sink::stored_shape(Place constant, const Sizes& shape) {
   return constant;
 }
 
-Place Sink::whole(Size value) { return constant("size", narrow({value}, {})); }
+Place Sink::whole(Size value) { return constant("size", int32_of({value}, {})); }
 
 Place Sink::number(double value) {
   return constant("number", Tensor::of({}, std::vector<float>{static_cast<float>(value)}));

@@ -3,6 +3,7 @@
 #include "base/fresh_names.h"
 #include "formats/tflite/tflite.h"
 #include "formats/tflite/types.h"
+#include "formats/tflite/write/axes.h"
 #include "formats/tflite/write/integers.h"
 #include "formats/tflite/write/sink.h"
 #include "ops/expect.h"
@@ -89,6 +90,7 @@ Status write_model(const Graph& graph, const std::function<Status(std::span<cons
   IntegerReport unread;
   if (options.in_integers)
     if (auto s = compute_in_integers(document, options.held, options.report ? *options.report : unread); !s) return s;
+  if (auto s = join_axes(document); !s) return s;
   if (options.in_halves)
     if (auto stored = store_halves(document); !stored) return stored;
   return write_document(document, append);
