@@ -204,7 +204,8 @@ class Model:
         return _load_again, (self.made_of, self._options, self._native.fingerprint())
 
     def __repr__(self) -> str:
-        return f"<convoy.Model {self.name!r} from {self.source}: {len(self.layers)} layers, {self.parameters} parameters>"
+        name = f" {self.name!r}" if self.name else ""  # an exported program has none
+        return f"<convoy.Model{name} from {self.source}: {len(self.layers)} layers, {self.parameters} parameters>"
 
     def _repr_html_(self) -> str:
         return _html.summary(self)

@@ -13,11 +13,20 @@ namespace {
 bool are_alike(const Graph& graph, UnknownSizes* sizes, ValueId a, ValueId b) {
   const TensorType &first = graph[a].type, &second = graph[b].type;
   if (first != second) return false;
-  if (!sizes) return std::ranges::all_of(first.shape, [](Dim d) { return d.known(); });
+  UnknownSizes own;
+  if (!sizes) {
+    for (const ValueId input : graph.inputs) own.add_input(graph, input, {});
+    own.follow(graph);
+    sizes = &own;
+  }
   return numbers_of(first.shape, sizes->of(a)).all == numbers_of(second.shape, sizes->of(b)).all;
 }
 
 }  // namespace
+
+std::string remark_of_both(const std::string& layer) {
+  return "'" + layer + "': both branches are computed, and the condition chooses between their results";
+}
 
 Result<ValueId> chosen(Graph& graph, UnknownSizes* sizes, ValueId condition, ValueId if_true, ValueId if_false,
                        const std::string& layer) {
@@ -30,7 +39,8 @@ Result<ValueId> chosen(Graph& graph, UnknownSizes* sizes, ValueId condition, Val
     return fail(Fault::Unsupported, "its condition is computed by the model, and its branches give " +
                                         std::string(name_of(first.dtype)) + " " + text_of(first.shape) + " and " +
                                         std::string(name_of(second.dtype)) + " " + text_of(second.shape) +
-                                        ", of which one cannot stand for the other");
+                                        (first == second ? ", whose free sizes may differ; give them with --shape"
+                                                         : ", of which one cannot stand for the other"));
   const Json none = Json::object();
   FunctionCall call(graph, "If", none, {}, layer);
   if (asked.dtype != DType::Bool)

@@ -84,6 +84,22 @@ def test_two_copies_are_told_apart_by_nobody(tmp_path):
     assert "'ema' as in 'model'" in done.stderr, done.stderr
 
 
+def test_the_program_says_which_of_two_copies_is_meant(tmp_path):
+    net, _ = source(tmp_path)
+    average = {name: numbers + 1 for name, numbers in net.state_dict().items()}
+    torch.save({"ema": {"net": average}, "model": net.state_dict()}, tmp_path / "w.pt")
+    answer(net, tmp_path, "Net('any.pt')")  # which loads ["model"]
+    text = (tmp_path / "net.py").read_text().replace('["model"]', '["ema"]["net"]')
+    (tmp_path / "net.py").write_text(text)
+    net.load_state_dict(average)
+    answer(net, tmp_path, "Net('any.pt')")
+    # Of parameters alone, the other dict's running numbers are not taken.
+    own = dict(net.named_parameters())
+    torch.save({"ema": {"net": {name: own[name].detach() for name in own}}, "model": net.state_dict()}, tmp_path / "w.pt")
+    done = convoy("summary", f"{tmp_path / 'net.py'}:Net('any.pt')", "--weights", tmp_path / "w.pt", "--shape", "2,3,7", code=5)
+    assert "holds no 'norm.running_mean'" in done.stderr, done.stderr
+
+
 def test_another_default_type_is_refused(tmp_path):
     (tmp_path / "net.py").write_text("import torch\ntorch.set_default_dtype(torch.float64)\nnet = torch.nn.Linear(3, 2)\n")
     done = convoy("summary", tmp_path / "net.py", "--shape", "2,3", code=6)

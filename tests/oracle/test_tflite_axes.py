@@ -102,6 +102,15 @@ def test_what_is_written_runs(axes, free, tmp_path):
     assert len(refused) <= 12, refused
 
 
+def test_slopes_of_every_second_axis_are_refused(tmp_path):
+    nodes, weights = [make.make_node("PRelu", ["x", "n"], ["y"])], [known("n", np.ones([1, 3, 1, 5, 1]))]
+    graph = make.make_graph(nodes, "g", [make.make_tensor_value_info("x", FLOAT, [2, 3, 4, 5, 6])],
+                            [make.make_tensor_value_info("y", FLOAT, None)], weights)  # fmt: skip
+    onnx.save(make.make_model(graph, opset_imports=[make.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
+    done = convoy("port", tmp_path / "m.onnx", "--to", "tflite", "-o", tmp_path / "m.tflite", code=6)
+    assert "PRELU to" in done.stderr
+
+
 @pytest.mark.parametrize("axes", [7, 8])
 def test_what_stays_too_many_is_refused(axes, tmp_path):
     graph = make.make_graph([make.make_node("Transpose", ["x"], ["y"], perm=list(range(axes))[::-1])], "g",

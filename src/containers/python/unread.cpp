@@ -34,7 +34,11 @@ Result<Value> Outside::call(Interpreter& in, Arguments&) {
   return Value::of(in.make<Outside>(name + "()"));
 }
 
-Result<Value> Outside::item(Interpreter& in, Value) { return Value::of(in.make<Outside>(name + "[]")); }
+Result<Value> Outside::item(Interpreter& in, Value key) {
+  const auto* word = key.as<Text>();
+  if (auto paid = in.charge(static_cast<Size>(name.size() + (word ? word->text.size() : 0))); !paid) return pass(paid);
+  return Value::of(in.make<Outside>(name + (word ? "['" + word->text + "']" : "[]")));
+}
 
 Result<std::optional<Value>> Outside::binary(Interpreter& in, std::string_view, Value, bool) {
   return Value::of(in.make<Outside>(name));

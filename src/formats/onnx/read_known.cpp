@@ -132,8 +132,10 @@ Status ModelReader::add_both_branches(const ModelNode& node, const std::string& 
                   std::string(why) + "; both branches cannot be carried, because of " + message(results.error()));
     both.push_back(std::move(*results));
   }
+  if (options_.remarks) options_.remarks->push_back(remark_of_both(name));
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-    const auto if_true = value_of(node.outputs[i], both[0][i]), if_false = value_of(node.outputs[i], both[1][i]);
+    const auto if_true = value_of(node.outputs[i] + "/then", both[0][i]),
+               if_false = value_of(node.outputs[i] + "/else", both[1][i]);
     if (!if_true) return std::unexpected(if_true.error());
     if (!if_false) return std::unexpected(if_false.error());
     auto made = chosen(graph_, &sizes_, *asked, *if_true, *if_false, name);

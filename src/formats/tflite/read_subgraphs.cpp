@@ -115,8 +115,13 @@ Status ModelReader::add_branch(const StoredOperator& op, const std::string& laye
   auto if_false = branch(false, std::move(all));
   if (!if_false) return pass(if_false);
   if (if_true->size() != if_false->size()) return fail(Fault::Format, "its branches give unlike numbers of results");
+  if (options_.remarks) options_.remarks->push_back(remark_of_both(layer));
   for (std::size_t i = 0; i < if_true->size(); ++i) {
-    const ValueId first = (*if_true)[i].value, second = (*if_false)[i].value;
+    const auto value_in = [&](const Known& known, std::string_view word) {
+      if (known.value || !known.tensor) return known.value;
+      return add_constant(graph_, layer + "/" + std::string(word), *known.tensor, nullptr, false);
+    };
+    const ValueId first = value_in((*if_true)[i], "then"), second = value_in((*if_false)[i], "else");
     if (!first || !second)
       return fail(Fault::Unsupported,
                   "its condition is computed by the model, and so would be numbers of sizes or states");

@@ -292,11 +292,12 @@ Result<GraphReader::Slots> GraphReader::branch(Frame& frame, const GraphNode& no
   const auto if_false = call(frame, node, node.text("else_branch"), given);
   if (!if_false) return if_false;
   if (if_true->size() != if_false->size()) return fail(Fault::Format, "its branches give unlike numbers of results");
+  const std::string layer = layer_of(frame, node);
+  if (options_.remarks) options_.remarks->push_back(remark_of_both(layer));
   Slots results;
   for (std::size_t i = 0; i < if_true->size(); ++i) {
     Known known;
-    if (auto made = one_of(*condition, *(*if_true)[i], *(*if_false)[i], layer_of(frame, node)); made)
-      known.value = *made;
+    if (auto made = one_of(*condition, *(*if_true)[i], *(*if_false)[i], layer); made) known.value = *made;
     else if (is_too_much(made.error().fault) || made.error().fault == Fault::Internal) return pass(made);
     else known.error = made.error();  // of which nobody may ask
     results.push_back(slot_of(std::move(known)));

@@ -164,7 +164,9 @@ class Joiner {
     for (std::size_t axis = 1; axis < to.size(); ++axis)  // an axis of one cell is like any
       if (to[axis] == Dim(1)) stretched[axis] = stretched[axis - 1];
     const Groups groups = grouped_by(to.size(), [&](std::size_t axis) { return stretched[axis]; });
-    if (static_cast<Size>(count_of(groups)) > kernel.most) return tile(kernel, std::move(op), operands);
+    const bool is_tiled = static_cast<Size>(count_of(groups)) > kernel.most;
+    if (is_tiled && kernel.name == "PRELU") return refused(kernel, op);  // a slope is of no batch
+    if (is_tiled) return tile(kernel, std::move(op), operands);
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
       Shape whole = with_joined_axes(operands[i], groups);
       if (auto s = lay(op.inputs[i], whole); !s) return refused(kernel, op);

@@ -252,7 +252,8 @@ Status Tracer::bind(const NamedWeights& named) {
   if (!options_.weights) return draw_weights(seen);
   auto checkpoint = load_weights(*options_.weights);
   if (!checkpoint) return pass(checkpoint);
-  auto loaded = module_weights(*std::move(checkpoint), wanted, options_.weights->filename().string(), options_.remarks);
+  auto loaded = module_weights(*std::move(checkpoint), wanted, weights_dict.value_or(""),
+                               options_.weights->filename().string(), options_.remarks);
   if (!loaded) return pass(loaded);
   // Weights that the file keeps as norms and directions, and the program by their plain names.
   if (const auto normed = normed_weights(*loaded);

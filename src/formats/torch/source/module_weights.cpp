@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 namespace convoy::torch {
@@ -34,9 +35,11 @@ std::string dict_named(std::string prefix) {
 }  // namespace
 
 Result<std::vector<LoadedTensor>> module_weights(std::vector<LoadedTensor> checkpoint,
-                                                 const std::set<std::string>& wanted, const std::string& file,
-                                                 std::vector<std::string>* remarks) {
-  const auto counts = wanted_behind(checkpoint, wanted);
+                                                 const std::set<std::string>& wanted, const std::string& dict,
+                                                 const std::string& file, std::vector<std::string>* remarks) {
+  auto counts = wanted_behind(checkpoint, wanted);
+  const auto is_elsewhere = [&](const auto& entry) { return !entry.first.starts_with(dict + "."); };
+  if (!dict.empty() && !std::ranges::all_of(counts, is_elsewhere)) std::erase_if(counts, is_elsewhere);
   std::string chosen, as_many;
   std::size_t most = 0;
   for (const auto& [prefix, count] : counts) {  // "" comes first

@@ -11,6 +11,18 @@ namespace convoy::torch {
 
 namespace {
 
+// The keys behind torch.load(): "torch.load()['model']['net']" -> "model.net".
+std::string dict_of(const std::string& loaded) {
+  std::string keys;
+  for (std::size_t at = loaded.find("['"); at != std::string::npos; at = loaded.find("['", at)) {
+    const std::size_t end = loaded.find("']", at);
+    if (end == std::string::npos) break;
+    keys += (keys.empty() ? "" : ".") + loaded.substr(at + 2, end - at - 2);
+    at = end;
+  }
+  return keys;
+}
+
 Instance* self_of(Arguments& given) { return given.placed.empty() ? nullptr : given.placed.front().as<Instance>(); }
 
 void all_modules(Instance& module, const std::string& path, std::vector<std::pair<std::string, Instance*>>& into,
@@ -215,6 +227,11 @@ void add_building(Tracer& tracer, Interpreter& in, Class* module) {
   // Weights of a file come with --weights.
   add_method(in, module, "load_state_dict", [&tracer](Interpreter& with, Arguments& given) -> Made {
     tracer.loads_weights = true;
+    if (given.placed.size() > 1)
+      if (const auto* loaded = given.placed[1].as<python::Outside>()) {
+        const std::string dict = dict_of(loaded->name);
+        tracer.weights_dict = tracer.weights_dict.value_or(dict) == dict ? dict : "";
+      }
     const auto named = given.take("strict");
     const auto strict = named ? named : given.placed.size() > 2 ? std::optional(given.placed[2]) : std::nullopt;
     if (strict && strict->is_whole() && strict->whole() == 0) tracer.takes_more_weights = true;
