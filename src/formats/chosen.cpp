@@ -2,6 +2,8 @@
 
 #include "formats/function.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <numeric>
 

@@ -1,6 +1,7 @@
 // What each word of PyTorch's modules is.
 #include "formats/torch/source/torch_module.h"
 
+#include "base/words.h"
 #include "containers/python/modules.h"
 #include "containers/python/unread.h"
 #include "formats/torch/source/parameters.h"
