@@ -10,7 +10,8 @@
 namespace convoy::torch {
 
 // The tensors of the dict that holds most of the `wanted` names, by their names in it; a remark says what else there is. `dict`:
-// where the program looks for them, "model.generator"; only there, where the file has such names. `file`: its name, for what is said. Fails: Unsupported, where two dicts hold as many of them.
+// where the program looks for them, "model.generator"; only there, where the file has such names. `file`: its name, for what is
+// said. Fails: Unsupported, where two dicts hold as many of them.
 Result<std::vector<LoadedTensor>> module_weights(std::vector<LoadedTensor> checkpoint,
                                                  const std::set<std::string>& wanted, const std::string& dict,
                                                  const std::string& file, std::vector<std::string>* remarks);

@@ -100,8 +100,8 @@ class Tracer {
   Graph graph;
   bool bound = false;  // weights have their numbers
   bool loads_weights = false;  // the program reads them from a file that it names
-  std::optional<std::string>
-      weights_dict;  // which of its dicts, by the program: "model.generator"; "" where calls say several
+  // Which dict of that file the program takes: "model.generator"; "" where its calls say several.
+  std::optional<std::string> weights_dict;
   bool takes_more_weights = false;  // that file may hold others: load_state_dict(strict=False)
   std::string default_type = "float32";  // of new real numbers, as the program sets it
   bool keeps_gradients = true;  // not within torch.no_grad()
