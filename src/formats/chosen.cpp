@@ -12,16 +12,11 @@ namespace convoy {
 namespace {
 
 // The same in every run: a size that is free may be another's, and 1 beside it would be stretched.
-bool are_alike(const Graph& graph, UnknownSizes* sizes, ValueId a, ValueId b) {
+bool are_alike(const Graph& graph, UnknownSizes& sizes, ValueId a, ValueId b) {
   const TensorType &first = graph[a].type, &second = graph[b].type;
   if (first != second) return false;
-  UnknownSizes own;
-  if (!sizes) {
-    for (const ValueId input : graph.inputs) own.add_input(graph, input, {});
-    own.follow(graph);
-    sizes = &own;
-  }
-  return numbers_of(first.shape, sizes->of(a)).all == numbers_of(second.shape, sizes->of(b)).all;
+  sizes.follow(graph);
+  return numbers_of(first.shape, sizes.of(a)).all == numbers_of(second.shape, sizes.of(b)).all;
 }
 
 }  // namespace
@@ -30,7 +25,7 @@ std::string remark_of_both(const std::string& layer) {
   return "'" + layer + "': both branches are computed, and the condition chooses between their results";
 }
 
-Result<ValueId> chosen(Graph& graph, UnknownSizes* sizes, ValueId condition, ValueId if_true, ValueId if_false,
+Result<ValueId> chosen(Graph& graph, UnknownSizes& sizes, ValueId condition, ValueId if_true, ValueId if_false,
                        const std::string& layer) {
   if (if_true == if_false) return if_true;
   const TensorType &asked = graph[condition].type, &first = graph[if_true].type, &second = graph[if_false].type;
@@ -56,7 +51,7 @@ Result<ValueId> chosen(Graph& graph, UnknownSizes* sizes, ValueId condition, Val
   }
   const ValueId made = call.add(Where{}, {condition, if_true, if_false});
   if (auto done = call.done(); !done) return pass(done);
-  if (sizes) sizes->follow(graph);
+  sizes.follow(graph);
   return made;
 }
 

@@ -6,9 +6,9 @@
 
 namespace convoy {
 
-// One result of it. `layer` names the nodes. `sizes`: which free sizes are equal; null: by the shape rules alone.
+// One result of it. `layer` names the nodes. `sizes`: which free sizes are equal.
 // Fails: Unsupported, where the branches give unlike shapes or types, or the condition is not one truth or number.
-Result<ValueId> chosen(Graph& graph, UnknownSizes* sizes, ValueId condition, ValueId if_true, ValueId if_false,
+Result<ValueId> chosen(Graph& graph, UnknownSizes& sizes, ValueId condition, ValueId if_true, ValueId if_false,
                        const std::string& layer);
 
 // What a user is told of it.

@@ -138,7 +138,7 @@ Status ModelReader::add_both_branches(const ModelNode& node, const std::string& 
                if_false = value_of(node.outputs[i] + "/else", both[1][i]);
     if (!if_true) return std::unexpected(if_true.error());
     if (!if_false) return std::unexpected(if_false.error());
-    auto made = chosen(graph_, &sizes_, *asked, *if_true, *if_false, name);
+    auto made = chosen(graph_, sizes_, *asked, *if_true, *if_false, name);
     if (!made) return pass(made);
     file_names_.of_value(*made, node.outputs[i] + turn_);
     if (auto s = names.add(node.outputs[i], {*made, {}, {}, false, false}); !s) return s;

@@ -116,6 +116,8 @@ Status ModelReader::add_branch(const StoredOperator& op, const std::string& laye
   if (!if_false) return pass(if_false);
   if (if_true->size() != if_false->size()) return fail(Fault::Format, "its branches give unlike numbers of results");
   if (options_.remarks) options_.remarks->push_back(remark_of_both(layer));
+  UnknownSizes sizes;
+  for (const ValueId input : graph_.inputs) sizes.add_input(graph_, input, {});
   for (std::size_t i = 0; i < if_true->size(); ++i) {
     const auto value_in = [&](const Known& known, std::string_view word) {
       if (known.value || !known.tensor) return known.value;
@@ -125,7 +127,7 @@ Status ModelReader::add_branch(const StoredOperator& op, const std::string& laye
     if (!first || !second)
       return fail(Fault::Unsupported,
                   "its condition is computed by the model, and so would be numbers of sizes or states");
-    auto made = chosen(graph_, nullptr, condition.value, first, second, layer);
+    auto made = chosen(graph_, sizes, condition.value, first, second, layer);
     if (!made) return pass(made);
     (*if_true)[i] = Known{.value = *made};
   }

@@ -314,7 +314,7 @@ Result<ValueId> GraphReader::one_of(ValueId condition, Known& if_true, Known& if
   const auto first = value_of(if_true, layer + "/then"), second = value_of(if_false, layer + "/else");
   if (!first) return std::unexpected(first.error());
   if (!second) return std::unexpected(second.error());
-  return chosen(graph_, &sizes_, condition, *first, *second, layer);
+  return chosen(graph_, sizes_, condition, *first, *second, layer);
 }
 
 // Turns are made one behind the other, as many as the condition lets run.
