@@ -87,6 +87,12 @@ fs::path package_root(const fs::path& file) {
   return folder;
 }
 
+// A way from a root as Program and finder write it: "@2/models" is in the second of those that --allow-root adds.
+std::string below(std::size_t number, std::string way) {
+  if (way == ".") way.clear();
+  return number > 0 ? "@" + std::to_string(number) + "/" + way : way;
+}
+
 // The file of the module `path` in the folder `base`, no symbolic link on the way. Nothing: there is none.
 Result<std::optional<python::SourceFile>> source_below(const fs::path& base, const std::string& path,
                                                        const fs::path& root, std::size_t number) {
@@ -102,11 +108,31 @@ Result<std::optional<python::SourceFile>> source_below(const fs::path& base, con
     if (!source) return pass(source);
     source->name = fs::relative(found, root, ignored).string();
     source->folder = fs::relative(found.parent_path(), root, ignored).string();
-    if (source->folder == ".") source->folder.clear();
-    if (number > 0) source->folder = "@" + std::to_string(number) + "/" + source->folder;
+    source->folder = below(number, source->folder);
     return std::optional(std::move(*source));
   }
   return std::nullopt;
+}
+
+// A folder without an __init__.py is a package, too, whose modules are its files (PEP 420).
+std::optional<python::SourceFile> bare_package(const fs::path& base, const std::string& path, const fs::path& root,
+                                               std::size_t number) {
+  std::error_code ignored;
+  const fs::path folder = base / path;
+  if (path.empty() || !fs::is_directory(fs::symlink_status(folder, ignored))) return std::nullopt;
+  const std::string way = below(number, fs::relative(folder, root, ignored).string());
+  return python::SourceFile{way + "/__init__.py", {}, way};
+}
+
+// The nearest folder above the file below which the module lies: the one to give with --allow-root. Empty: none.
+std::string folder_to_allow(const fs::path& file, std::string module) {
+  std::ranges::replace(module, '.', '/');
+  std::error_code ignored;
+  fs::path folder = folder_of(file);
+  for (int i = 0; i < 8 && folder.has_relative_path(); ++i, folder = folder.parent_path())
+    for (const char* end : {".py", "/__init__.py"})
+      if (fs::is_regular_file(folder / (module + end), ignored)) return folder.string();
+  return {};
 }
 
 // Modules as files below the root of the program and those that --allow-root adds. A folder is written as its way from its
@@ -142,12 +168,17 @@ python::FindSource finder(const fs::path& file, const std::vector<fs::path>& roo
       const std::string first = path.substr(0, path.find('/'));
       if (!root.empty() && (root == package || first == package.filename())) places.emplace_back(root, 0);
       if (!here.empty()) places.emplace_back(here, number);
+      // The file's own folder by its name, as a program knows it that is started from the folder above.
+      if (root == top && !root.empty() && first == top.filename()) places.emplace_back(top.parent_path(), 0);
       for (std::size_t i = 0; i < others.size(); ++i) places.emplace_back(others[i], i + 1);
     }
     for (const auto& [base, which] : places) {
       auto found = source_below(base, path, which ? others[which - 1] : root, which);
       if (!found || *found) return found;
     }
+    if (dots == 0)
+      for (const auto& [base, which] : places)
+        if (auto found = bare_package(base, path, which ? others[which - 1] : root, which)) return found;
     const std::string_view known = dots > 0 ? std::string_view{} : helper_package(module);
     if (known.empty()) return std::nullopt;
     return std::optional(python::SourceFile{module, std::string(known), {}});
@@ -200,6 +231,8 @@ class Program {
         arrays_(keras_, torch_),
         options_(options),
         in_({&torch_, &arrays_, &keras_}, finder(file_, options.import_roots)) {
+    if (file_ != "-")
+      in_.advises_root = [of = file_](const std::string& module) { return folder_to_allow(of, module); };
     if (is_expression(part_)) {
       expression_ = std::exchange(part_, {});
     } else if (const auto open = part_.find('('); open != std::string::npos) {

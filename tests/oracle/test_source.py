@@ -290,6 +290,30 @@ def test_imports_are_found_below_another_root(tmp_path):
     assert "196 parameters" in convoy("summary", source, "--allow-root", tmp_path / "shared").stdout
 
 
+def test_a_module_above_the_own_folder_is_asked_for_by_the_folder_to_allow(tmp_path):
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared" / "blocks.py").write_text("from torch import nn\ndef block(n): return nn.Conv2d(n, 2 * n, 3)\n")
+    (tmp_path / "net").mkdir()
+    source = tmp_path / "net" / "net.py"
+    for line in ("from shared.blocks import block", "from shared.blocks import *", "import shared.blocks as b; block = b.block"):
+        source.write_text(f"from torch import nn\n{line}\nnet = nn.Sequential(block(3))\n")
+        assert f"give --allow-root {tmp_path}" in convoy("summary", source, code=6).stderr
+        assert "168 parameters" in convoy("summary", source, "--allow-root", tmp_path).stdout
+
+
+@pytest.mark.parametrize("line", ["import models.blocks\nblock = models.blocks.block", "import models.blocks as b\nblock = b.block",
+                                  "from models import blocks\nblock = blocks.block", "from models.deep import inner\nblock = inner.block",
+                                  "import models.deep.inner\nblock = models.deep.inner.block"])
+def test_a_folder_without_an_init_is_a_package(line, tmp_path):
+    (tmp_path / "models" / "deep").mkdir(parents=True)
+    (tmp_path / "models" / "blocks.py").write_text("from torch import nn\ndef block(n): return nn.Conv2d(n, 2 * n, 3)\n")
+    (tmp_path / "models" / "deep" / "inner.py").write_text("from models.blocks import block\n")
+    text = f"from torch import nn\n{line}\nnet = nn.Sequential(block(3))\n"
+    for place in (tmp_path / "models" / "net.py", tmp_path / "net.py"):  # beside its modules, and above them
+        place.write_text(text)
+        assert "168 parameters" in convoy("summary", place).stdout
+
+
 @pytest.mark.parametrize("seed", [0, 3, 2**32 + 9, -7, 2**64 - 1])
 def test_a_port_of_source_without_weights_starts_as_pytorch_does(seed, tmp_path):
     torch = pytest.importorskip("torch")

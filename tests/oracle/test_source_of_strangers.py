@@ -299,6 +299,30 @@ def test_recurrent_weights_are_laid_side_by_side(tmp_path):
     assert_close(got, [net(torch.from_numpy(x)).detach().numpy()])
 
 
+def test_levels_by_their_numbers_and_widths_by_fans(tmp_path):
+    import torch
+
+    net, file = made_by("""import math, torch, torch.nn as nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        for i in range(3):
+            setattr(self, "level_%d" % i, nn.Conv2d(2 + i, 3 + i, (2, 3)))
+        fan_in, fan_out = nn.init._calculate_fan_in_and_fan_out(self.level_1.weight)
+        self.scale, self.last = 1 / math.sqrt(fan_in), nn.Linear(fan_in, fan_out)
+
+    def forward(self, x):
+        for i in range(3):
+            x = self.__getattr__("level_%d" % i)(x)
+        return self.last(self.scale * x.flatten(2))
+""", tmp_path)
+    torch.save(net.state_dict(), tmp_path / "w.pt")
+    x = np.random.default_rng(1).normal(size=(2, 2, 5, 15)).astype("float32")
+    got = run_natively([file], {"x": x}, tmp_path, "--weights", tmp_path / "w.pt")
+    assert_close(got, [net(torch.from_numpy(x)).detach().numpy()])
+
+
 def test_weights_that_are_scaled_while_a_module_is_built_come_from_the_file(tmp_path):
     import torch
 

@@ -108,12 +108,14 @@ Result<Value> Class::call(Interpreter& in, Arguments& arguments) {
 
 namespace {
 
-// self.__setattr__(name, value): as setattr() does.
+// self.__getattr__(name) and self.__setattr__(name, value): as getattr() and setattr() do.
 Value own_way(Interpreter& in, const std::string& word, const Value& self) {
   return in.native(word, [word, self](Interpreter& with, Arguments& a) -> Result<Value> {
     const auto* name = a.placed.empty() ? nullptr : a.placed[0].as<Text>();
-    if (!name || a.placed.size() != 2)
-      return fail(Fault::Format, word + "() wants the name of an attribute and its value");
+    if (name && word == "__getattr__" && a.placed.size() == 1) return with.attribute(self, name->text);
+    if (!name || word == "__getattr__" || a.placed.size() != 2)
+      return fail(Fault::Format, word + "() wants the name of an attribute" +
+                                     (word == "__getattr__" ? std::string(" alone") : " and its value"));
     auto done = with.set_attribute(self, name->text, a.placed[1]);
     if (!done) return pass(done);
     return Value();
@@ -131,6 +133,7 @@ Result<std::optional<Value>> Instance::attribute(Interpreter& in, const std::str
     return *made;
   }
   if (const Value* own = attributes.find(word)) return *own;
+  if (word == "__getattr__" && (!of_class || of_class->as<Native>())) return own_way(in, word, Value::of(this));
   if (!of_class) {
     if (const Value* more = type->find("__getattr__"); more && more->as<Native>()) {
       auto made = in.call(*more, ValueList{Value::of(this), in.text(word)});

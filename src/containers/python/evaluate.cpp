@@ -170,10 +170,8 @@ Result<Value> Evaluator::name(const Syntax& s) {
   }
   if (const auto found = in_.builtins.find(s.text); found != in_.builtins.end()) return found->second;
   if (!file_.starred.empty())  // it may come from there, whatever else is called so
-    return fail(Fault::Unsupported,
-                "'" + s.text + "' is not defined, and 'from " + file_.starred.front() +
-                    " import *' is not read: no module of that name is known here, and no file of it "
-                    "lies beside this one");
+    return fail(Fault::Unsupported, "'" + s.text + "' is not defined, and 'from " + file_.starred.front().module +
+                                        " import *' is not read: " + file_.starred.front().why);
   for (Library* library : in_.libraries_) {
     auto found = library->implied(in_, s.text);
     if (!found) return pass(found);

@@ -64,7 +64,7 @@ Status Evaluator::import_from(const Syntax& s) {
   for (const Syntax& alias : s.parts) {
     if (alias.text == "*") {
       if (auto done = missing ? Status() : import_all(*module); !done) return done;
-      if (missing) file_.starred.push_back(from);
+      if (missing) file_.starred.push_back({from, sentence_of(*missing)});
       continue;
     }
     std::optional<Value> found;

@@ -25,10 +25,10 @@ void put_into_package(std::map<std::string, Value>& imported, const SourceFile& 
   SourceFile package{"__init__.py", {}, source.folder};
   std::string word = source.name.substr(source.name.find_last_of('/') + 1);
   if (word == package.name) {
+    if (source.folder.empty()) return;
     const auto slash = source.folder.find_last_of('/');
-    if (slash == std::string::npos) return;
-    word = source.folder.substr(slash + 1);
-    package.folder = source.folder.substr(0, slash);
+    word = source.folder.substr(slash + 1);  // npos + 1 == 0: the whole
+    package.folder = slash == std::string::npos ? "" : source.folder.substr(0, slash);
   } else {
     word = word.substr(0, word.find('.'));
   }
@@ -53,11 +53,11 @@ bool is_special(const std::string& name) { return name.size() > 4 && name.starts
 // of the program.
 bool may_be_said(const std::string& name) {
   static const std::set<std::string> known{
-      "__init__",   "__call__",     "__name__",    "__class__", "__len__",     "__getitem__",  "__setitem__",
-      "__iter__",   "__contains__", "__version__", "__add__",   "__mul__",     "__sub__",      "__enter__",
-      "__exit__",   "__doc__",      "__bool__",    "__radd__",  "__truediv__", "__floordiv__", "__setattr__",
-      "__is__",     "__isnot__",    "__not__",     "__and__",   "__or__",      "__xor__",      "__lshift__",
-      "__rshift__", "__eq__",       "__all__",     "__file__",  "__repr__",    "__module__"};
+      "__init__",    "__call__",     "__name__",    "__class__", "__len__",     "__getitem__",  "__setitem__",
+      "__iter__",    "__contains__", "__version__", "__add__",   "__mul__",     "__sub__",      "__enter__",
+      "__exit__",    "__doc__",      "__bool__",    "__radd__",  "__truediv__", "__floordiv__", "__setattr__",
+      "__getattr__", "__is__",       "__isnot__",   "__not__",   "__and__",     "__or__",       "__xor__",
+      "__lshift__",  "__rshift__",   "__eq__",      "__all__",   "__file__",    "__repr__",     "__module__"};
   return known.contains(name);
 }
 
@@ -223,10 +223,16 @@ Result<Value> Interpreter::import_source(const std::string& name, Size dots, con
   }
   if (!source) {
     raised_ = builtins["ImportError"].as<Class>();
-    return fail(Fault::Unsupported, "module '" + std::string(static_cast<std::size_t>(std::min<Size>(dots, 50)), '.') +
-                                        name +
-                                        "' is not known here, and no file of that name lies beside this one or below a "
-                                        "folder given with --allow-root (where pip put it: .../site-packages)");
+    const std::string named =
+        "module '" + std::string(static_cast<std::size_t>(std::min<Size>(dots, 50)), '.') + name + "'";
+    if (const std::string root = dots == 0 && advises_root ? advises_root(name) : ""; !root.empty())
+      return fail(Fault::Unsupported, named + " lies outside of the file's own folder; give --allow-root " + root);
+    return fail(Fault::Unsupported,
+                named +
+                    " is not known here, and no file of that name lies beside this one or below a "
+                    "folder given with --allow-root (where pip put it: .../site-packages); known are "
+                    "torch, keras, tensorflow and numpy as far as networks are written with them, "
+                    "math, functools, operator, itertools, collections");
   }
   const std::string key = key_of(*source);
   if (const auto known = imported_.find(key); known != imported_.end()) return known->second;

@@ -50,7 +50,10 @@ struct ProgramFile {
   SourceFile source;
   Syntax tree;
   Scope* scope = nullptr;
-  std::vector<std::string> starred;  // modules whose names it wants all, and that are not read
+  struct Starred {
+    std::string module, why;
+  };
+  std::vector<Starred> starred;  // modules whose names it wants all, and that are not read
 };
 
 // Text of the module "a.b" beside the program; nothing: there is none. `folder`: of the file that imports. Fails: a path
@@ -137,6 +140,8 @@ class Interpreter {
   std::map<std::string, Value> builtins;
   Class* object_class = nullptr;  // `object`
   Class* exception_class = nullptr;  // `Exception`
+  // A folder where FindSource would find a module if it were allowed to look there; empty: none is known.
+  std::function<std::string(const std::string& module)> advises_root;
 
  private:
   friend class Evaluator;

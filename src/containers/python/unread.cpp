@@ -10,11 +10,7 @@ Result<std::optional<Value>> Unread::attribute(Interpreter& in, const std::strin
 
 std::unexpected<Error> Unread::refused(Interpreter& in) const {
   if (first_) return in.fail_again(*first_);
-  return fail(Fault::Unsupported,
-              "'" + name + "' is not read: " + why_ +
-                  "; known are torch, keras, tensorflow and numpy as far as networks are written with "
-                  "them, math, functools, operator, itertools, collections, and source files beside "
-                  "this one");
+  return fail(Fault::Unsupported, "'" + name + "' is not read: " + why_);
 }
 
 std::unexpected<Error> Outside::refused(Interpreter&) const {

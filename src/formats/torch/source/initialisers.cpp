@@ -94,6 +94,17 @@ Result<std::optional<Filling>> filling_of(const Tracer& tracer, const SourceTens
 }  // namespace
 
 std::optional<Value> initialiser(Tracer& tracer, Interpreter& in, const std::string& called) {
+  if (called == "_calculate_fan_in_and_fan_out")
+    return in.native(called, [&tracer](Interpreter& with, Arguments& given) -> Made {
+      const auto taken = python::bound(given, "tensor", 1, "_calculate_fan_in_and_fan_out");
+      if (!taken) return std::unexpected(taken.error());
+      const auto* tensor = (*taken)[0]->as<SourceTensor>();
+      if (!tensor || !tracer.graph[tensor->value].constant)
+        return fail(Fault::Unsupported, "the fans of what is no weight");
+      const auto fans = fans_of(tracer, *tensor);
+      if (!fans) return std::unexpected(fans.error());
+      return with.tuple({Value::of(static_cast<Size>(fans->in)), Value::of(static_cast<Size>(fans->out))});
+    });
   if (called == "calculate_gain")
     return in.native(called, [](Interpreter&, Arguments& given) -> Made {
       const auto taken = python::bound(given, "nonlinearity param", 1, "calculate_gain");
