@@ -323,6 +323,62 @@ class Net(nn.Module):
     assert_close(got, [net(torch.from_numpy(x)).detach().numpy()])
 
 
+HOOKED = """import torch, torch.nn as nn
+from torch.nn.utils.spectral_norm import spectral_norm
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c = nn.Linear(3, 4), spectral_norm(nn.Linear(4, 5)), nn.ReLU()
+        self.seen = []
+        self.a.register_forward_hook(self.keep)
+        self.a.register_forward_hook(lambda module, given, made: 2 * made)
+        self.a.register_forward_hook(lambda module, given, made: None)
+        gone = self.a.register_forward_hook(lambda module, given, made: made - 7)
+        gone.remove()
+        self.a.register_forward_hook(lambda module, given, made: made + given[0].sum())
+        self.b.register_forward_pre_hook(lambda module, given: given[0] + 1)
+        self.c.register_forward_pre_hook(lambda module, given: (given[0] - 0.5,))
+        self.b.register_full_backward_hook(lambda module, *given: given[0])
+        self.c.register_backward_hook(self.keep).remove()
+
+    def keep(self, module, given, made):
+        self.seen.append(made)
+
+    def forward(self, x):
+        y = self.c(self.b(self.a(x)))
+        y.register_hook(print) if y.requires_grad else None
+        return y, self.seen.pop()
+"""
+
+
+def test_hooks_of_the_forward_are_called_and_those_of_the_gradient_are_not(tmp_path):
+    import torch
+
+    net, file = made_by(HOOKED, tmp_path)
+    torch.save(net.state_dict(), tmp_path / "w.pt")
+    x = np.random.default_rng(1).normal(size=(2, 3)).astype("float32")
+    got = run_natively([file], {"x": x}, tmp_path, "--weights", tmp_path / "w.pt")
+    assert_close(got, [y.detach().numpy() for y in net(torch.from_numpy(x))])
+
+
+@pytest.mark.parametrize("size", ["tf.shape(x)[1:3] // 2", "tf.shape(x)[1:3] * 2", "2 * tf.shape(x)[1:3]", "tf.shape(x)[1:3] + [1, 3]",
+                                  "tf.shape(x)[1:3] + tf.shape(x)[2:4]", "tf.shape(x)[-3:-1] - 2", "K.shape(x)[1:3] * 2", "ops.shape(x)[1:2] + (5,)"])
+def test_the_shape_of_tensorflow_is_a_tensor_that_of_keras_a_tuple(size, tmp_path):
+    import keras
+
+    (tmp_path / "net.py").write_text("import tensorflow as tf\nfrom tensorflow.keras import backend as K\nfrom keras import ops, layers, Model\n"
+                                     "def net():\n    x = i = layers.Input((9, 7, 2))\n"
+                                     f"    y = layers.Lambda(lambda x: tf.image.resize(x, {size}, method='nearest'))(x)\n"
+                                     "    return Model(i, layers.Conv2D(3, 2)(y))\n")
+    net = runpy.run_path(str(tmp_path / "net.py"))["net"]()
+    net.save_weights(tmp_path / "w.weights.h5")
+    x = np.random.default_rng(1).normal(size=(2, 9, 7, 2)).astype("float32")
+    got = run_natively([f"{tmp_path}/net.py:net"], {"x": x}, tmp_path, "--weights", tmp_path / "w.weights.h5")
+    assert_close(got, [np.asarray(net(x))])
+    keras.backend.clear_session()
+
+
 def test_weights_that_are_scaled_while_a_module_is_built_come_from_the_file(tmp_path):
     import torch
 

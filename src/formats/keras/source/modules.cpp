@@ -1,5 +1,6 @@
 // What keras, keras.layers, tensorflow.keras and their like hold.
 #include "containers/python/unread.h"
+#include "containers/python/vector.h"
 #include "formats/keras/catalogue/catalogue.h"
 #include "formats/keras/merge_modes.h"
 #include "formats/keras/source/free_size.h"
@@ -318,11 +319,14 @@ std::optional<Value> SourceLibrary::plain_word(Interpreter& in, const ModulePart
   if (word == "normalize_data_format" || word == "standardize_data_format")
     return in.native(word, [this](Interpreter& with, Arguments& given) { return data_format(with, given); });
   if (word == "shape" && (part.tensorflow || part.is("ops") || part.is("backend")))
-    return in.native(word, [](Interpreter& with, Arguments& given) -> Made {
+    return in.native(word, [is_tensor = !part.is("ops")](Interpreter& with, Arguments& given) -> Made {
       const Value of =
           given.placed.empty() ? given.take("input").value_or(given.take("x").value_or(Value())) : given.placed[0];
-      if (auto* tensor = of.as<SourceTensor>()) return running_sizes(with, *tensor);
-      return with.attribute(of, "shape");
+      auto* tensor = of.as<SourceTensor>();
+      auto sizes = tensor ? Made(running_sizes(with, *tensor)) : with.attribute(of, "shape");
+      const auto* all = sizes ? sizes->as<python::Sequence>() : nullptr;
+      // That of TensorFlow and of Keras 2 is a tensor, that of keras.ops a tuple: one is multiplied, the other repeated.
+      return is_tensor && all ? Made(Value::of(with.make<python::Vector>(all->items))) : sizes;
     });
   if (word == "SeedGenerator" || word == "set_random_seed") return seeding(in, word);
   const bool is_type = !word.empty() && word[0] >= 'A' && word[0] <= 'Z';

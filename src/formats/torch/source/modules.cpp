@@ -1,5 +1,6 @@
 // torch.nn.Module and the modules that hold others.
 #include "containers/python/unread.h"
+#include "formats/torch/source/hooks.h"
 #include "formats/torch/source/recurrent.h"
 #include "formats/torch/source/training.h"
 #include "ops/expect.h"
@@ -45,7 +46,7 @@ Made module_call(Tracer& tracer, Interpreter& in, Arguments& given) {
   const auto known = tracer.paths.find(self);
   const std::string path = known == tracer.paths.end() ? std::string() : known->second;
   tracer.calling.push_back({path, self->type->name, children_of(*self).empty(), tracer.scope_calls[path]++});
-  auto made = in.call(**forward, std::move(given));
+  auto made = called_between_hooks(in, *self, **forward, std::move(given));
   tracer.calling.pop_back();
   return made;
 }
@@ -320,6 +321,7 @@ Class* ModuleClasses::module_class(Interpreter& in) {
   module_->native = "Module";
   add_building(tracer_, in, module_);
   add_walks(in, module_);
+  add_hooks(in, module_);
   return module_;
 }
 

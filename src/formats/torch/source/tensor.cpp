@@ -131,6 +131,8 @@ Result<std::optional<Value>> SourceTensor::attribute(Interpreter& in, const std:
       return in.native(name, [this](Interpreter&, Arguments&) -> Made { return Value::of(this); });
     return in.native(name, [this, name](Interpreter& with, Arguments&) { return numbers_of(*this, with, name); });
   }
+  if (name == "retain_grad" || name == "register_hook")  // of the gradient
+    return in.native(name, [](Interpreter&, Arguments&) -> Made { return Value(); });
   if (name == "requires_grad_")
     return in.native(name, [this](Interpreter& with, Arguments& given) -> Made {
       const auto trains = given.placed.empty() ? Result<bool>(true) : with.truth(given.placed[0]);

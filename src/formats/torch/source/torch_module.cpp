@@ -369,7 +369,7 @@ Found word_of(Tracer& tracer, ModuleClasses& classes, Interpreter& in, const std
 
 // Modules that are one word here; those of torch.nn.modules and torch.nn.utils have further names below them.
 bool is_known(const std::string& name) {
-  constexpr std::array<std::string_view, 20> known{"torch",
+  constexpr std::array<std::string_view, 21> known{"torch",
                                                    "torch.linalg",
                                                    "torch.special",
                                                    "torch.nn",
@@ -388,7 +388,8 @@ bool is_known(const std::string& name) {
                                                    "torch.nn.utils.parametrize",
                                                    "torch.nn.utils.rnn",
                                                    "torch.nn.utils.parametrizations",
-                                                   "torch.nn.utils.weight_norm"};
+                                                   "torch.nn.utils.weight_norm",
+                                                   "torch.nn.utils.spectral_norm"};
   return std::ranges::find(known, name) != known.end() || name.starts_with("torch.nn.modules.");
 }
 

@@ -1,0 +1,90 @@
+#include "formats/torch/source/hooks.h"
+
+#include <array>
+
+namespace convoy::torch {
+
+namespace {
+
+constexpr const char* before = "_forward_pre_hooks";
+constexpr const char* behind = "_forward_hooks";
+
+// The functions, in the order in which they were hung.
+ValueList hooks_of(const python::Instance& module, const char* when) {
+  ValueList all;
+  const Value* kept = module.attributes.find(when);
+  if (const auto* hooks = kept ? kept->as<python::Mapping>() : nullptr)
+    for (const auto& [number, hook] : hooks->entries) all.push_back(hook);
+  return all;
+}
+
+// What register_...() gives, whose remove() takes the function off again. `hooks`: null, it is called nowhere.
+Value handle(Interpreter& in, python::Mapping* hooks, const Value& number) {
+  auto* made = in.make<python::Module>("torch.utils.hooks.RemovableHandle");
+  made->attributes.set("remove", in.native("remove", [hooks, number](Interpreter& with, Arguments&) -> Made {
+    if (!hooks) return Value();
+    const auto there = hooks->find(number);
+    if (!there) return std::unexpected(there.error());
+    if (*there)
+      if (auto done = hooks->delete_item(with, number); !done) return pass(done);
+    return Value();
+  }));
+  return Value::of(made);
+}
+
+Made hang(Interpreter& in, Arguments& given, const char* when, const std::string& method) {
+  const auto taken = python::bound(given, "self hook prepend with_kwargs always_call", 2, method);
+  if (!taken) return std::unexpected(taken.error());
+  auto* module = (*taken)[0]->as<python::Instance>();
+  if (!module) return fail(Fault::Format, "'" + method + "' is called without a module");
+  for (const std::size_t option : {2, 3})
+    if (const auto& value = (*taken)[option]; value && !(value->is_whole() && value->whole() == 0))
+      return fail(Fault::Unsupported, method + (option == 2 ? "() with prepend" : "() with with_kwargs"));
+  if (!module->attributes.find(when)) module->attributes.set(when, Value::of(in.make<python::Mapping>()));
+  auto* hooks = module->attributes.find(when)->as<python::Mapping>();
+  if (!hooks) return fail(Fault::Unsupported, std::string("a program's own ") + when);
+  // Behind the last one that is still there.
+  std::int64_t number = 0;
+  for (const auto& [key, hook] : hooks->entries)
+    if (key.is_whole()) number = std::max(number, key.whole() + 1);
+  if (auto put = hooks->put(in, Value::of(number), *(*taken)[1]); !put) return pass(put);
+  return handle(in, hooks, Value::of(number));
+}
+
+}  // namespace
+
+void add_hooks(Interpreter& in, python::Class* module) {
+  constexpr std::array forwards{std::pair{"register_forward_pre_hook", before},
+                                std::pair{"register_forward_hook", behind}};
+  for (const auto& [method, when] : forwards)
+    module->attributes.set(method, in.native(method, [method, when](Interpreter& with, Arguments& given) {
+      return hang(with, given, when, method);
+    }));
+  for (const char* method :
+       {"register_backward_hook", "register_full_backward_hook", "register_full_backward_pre_hook"})
+    module->attributes.set(
+        method, in.native(method, [](Interpreter& with, Arguments&) -> Made { return handle(with, nullptr, {}); }));
+}
+
+Made called_between_hooks(Interpreter& in, python::Instance& module, const Value& forward, Arguments given) {
+  const Value self = Value::of(&module);
+  for (const Value& hook : hooks_of(module, before)) {
+    auto changed = in.call(hook, ValueList{self, in.tuple(given.placed)});
+    if (!changed) return changed;
+    if (changed->is_none()) continue;
+    const auto* several = changed->as<python::Sequence>();
+    given.placed = several && several->is_tuple ? several->items : ValueList{*changed};
+  }
+  const ValueList hooks = hooks_of(module, behind);
+  if (hooks.empty()) return in.call(forward, std::move(given));
+  const Value arguments = in.tuple(given.placed);
+  auto made = in.call(forward, std::move(given));
+  for (const Value& hook : hooks) {
+    if (!made) return made;
+    auto changed = in.call(hook, ValueList{self, arguments, *made});
+    if (!changed || !changed->is_none()) made = std::move(changed);
+  }
+  return made;
+}
+
+}  // namespace convoy::torch
