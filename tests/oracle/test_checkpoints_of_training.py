@@ -70,6 +70,44 @@ def test_a_file_in_which_a_module_guards_its_own_loading(tmp_path):
     assert "'similarity.weight', which load_state_dict(strict=False) leaves out" in done.stdout, done.stdout
 
 
+PLAIN = """import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv1d(3, 4, 2)
+
+    def forward(self, x):
+        return self.conv(x)
+
+torch.manual_seed(5)
+net = WRAPPED
+net.load_state_dict(torch.load("w.pt"), strict=False)
+net.eval()
+"""
+
+
+@pytest.mark.parametrize("wrapped,lacks", [("Net()", None), ("Net()", "conv.bias"), ("Net()", "all"), ("nn.DataParallel(Net())", None)])
+def test_names_that_pytorch_does_not_find_are_left_alone(wrapped, lacks, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    own = {"conv.weight": torch.randn(4, 3, 2), "conv.bias": torch.randn(4)}
+    word = "module." if ("Data" in wrapped) != (lacks == "all") else ""
+    torch.save({word + name: numbers for name, numbers in own.items() if name != lacks}, tmp_path / "w.pt")
+    text = PLAIN.replace("WRAPPED", wrapped)
+    (tmp_path / "net.py").write_text(text)
+    names = {}
+    exec(compile(text, "net.py", "exec"), names)  # noqa: S102
+    x = np.random.default_rng(1).integers(-4, 5, (2, 3, 7)).astype(np.float32)
+    with torch.no_grad():
+        want = names["net"](torch.from_numpy(x)).numpy()
+    got = run_natively([f"{tmp_path / 'net.py'}:net"], {"x": x}, tmp_path, "--weights", tmp_path / "w.pt")
+    assert_close(got, [want])
+    said = convoy("summary", f"{tmp_path / 'net.py'}:net", "--weights", tmp_path / "w.pt", "--shape", "2,3,7").stdout
+    assert ("leaves as the program fills it" in said) == (lacks is not None), said
+    assert ("names stand behind 'module'" in said) == (lacks == "all"), said
+
+
 def test_what_is_left_over_is_refused_where_the_program_says_nothing(tmp_path):
     net, _ = source(tmp_path)
     torch.save({"model": {**net.state_dict(), "similarity.weight": torch.ones(1)}}, tmp_path / "w.pt")

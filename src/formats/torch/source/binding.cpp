@@ -196,7 +196,7 @@ std::optional<Tensor> Tracer::starting(ValueId weight) const {
   return numbers ? std::optional(std::move(*numbers)) : std::nullopt;
 }
 
-Status Tracer::take(std::vector<LoadedTensor> loaded, const NamedWeights& named) {
+Status Tracer::take(std::vector<LoadedTensor> loaded, const NamedWeights& named, bool may_lack) {
   std::set<std::string> wanted;
   for (const auto& [name, tensor] : named) wanted.insert(name);
   const std::string file = options_.weights->filename().string();
@@ -215,6 +215,13 @@ Status Tracer::take(std::vector<LoadedTensor> loaded, const NamedWeights& named)
     auto& constant = graph[tensor->value].constant;
     if (found == given.end()) {
       if (name.ends_with("num_batches_tracked")) continue;
+      if (may_lack) {
+        if (options_.remarks)
+          options_.remarks->push_back(file + " holds no '" + name +
+                                      "', which load_state_dict(strict=False) leaves as the "
+                                      "program fills it");
+        continue;
+      }
       return fail(Fault::Format, file + " holds no '" + name + "', of shape " + shape_text(constant->shape()));
     }
     if (found->second.shape() != constant->shape())
@@ -252,7 +259,8 @@ Status Tracer::bind(const NamedWeights& named) {
   if (!options_.weights) return draw_weights(seen);
   auto checkpoint = load_weights(*options_.weights);
   if (!checkpoint) return pass(checkpoint);
-  auto loaded = module_weights(*std::move(checkpoint), wanted, weights_dict.value_or(""),
+  const bool exactly = takes_more_weights && weights_dict && !is_wrapped;
+  auto loaded = module_weights(*std::move(checkpoint), wanted, weights_dict.value_or(""), exactly,
                                options_.weights->filename().string(), options_.remarks);
   if (!loaded) return pass(loaded);
   // Weights that the file keeps as norms and directions, and the program by their plain names.
@@ -265,7 +273,13 @@ Status Tracer::bind(const NamedWeights& named) {
   for (const auto& [name, tensor] : named)
     if (const auto rows = spectral.find(tensor->value.index); rows != spectral.end())
       if (auto done = divide_by_spectral_norm(*loaded, name, rows->second); !done) return done;
-  return take(std::move(*loaded), named);
+  // What the file lacks stays as the program fills it.
+  const auto is_lacking = [&](const auto& weight) {
+    return std::ranges::find(*loaded, weight.first, &LoadedTensor::name) == loaded->end();
+  };
+  if (exactly && std::ranges::any_of(named, is_lacking))
+    if (auto done = draw_weights(seen); !done) return done;
+  return take(std::move(*loaded), named, exactly);
 }
 
 }  // namespace convoy::torch

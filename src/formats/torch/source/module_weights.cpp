@@ -36,10 +36,28 @@ std::string dict_named(std::string prefix) {
 
 Result<std::vector<LoadedTensor>> module_weights(std::vector<LoadedTensor> checkpoint,
                                                  const std::set<std::string>& wanted, const std::string& dict,
-                                                 const std::string& file, std::vector<std::string>* remarks) {
+                                                 bool exactly, const std::string& file,
+                                                 std::vector<std::string>* remarks) {
   auto counts = wanted_behind(checkpoint, wanted);
   const auto is_elsewhere = [&](const auto& entry) { return !entry.first.starts_with(dict + "."); };
   if (!dict.empty() && !std::ranges::all_of(counts, is_elsewhere)) std::erase_if(counts, is_elsewhere);
+  const std::string own_prefix = dict.empty() ? "" : dict + ".";
+  // A file that has no such dict is not the one that the program loads.
+  const bool has_dict =
+      std::ranges::any_of(checkpoint, [&](const auto& one) { return one.name.starts_with(own_prefix); });
+  if (exactly && has_dict && !counts.contains(own_prefix)) {
+    const auto elsewhere = std::ranges::max_element(counts, {}, &decltype(counts)::value_type::second);
+    if (remarks)
+      remarks->push_back(
+          fmt::format("{}: load_state_dict(strict=False) takes no weight of it{}; load them by their own "
+                      "names, or without strict=False, if that is not meant",
+                      file,
+                      elsewhere == counts.end() || elsewhere->first.empty()
+                          ? std::string()
+                          : ", for their names stand behind " + dict_named(elsewhere->first)));
+    return std::vector<LoadedTensor>{};
+  }
+  if (exactly && has_dict) std::erase_if(counts, [&](const auto& entry) { return entry.first != own_prefix; });
   std::string chosen, as_many;
   std::size_t most = 0;
   for (const auto& [prefix, count] : counts) {  // "" comes first

@@ -116,11 +116,19 @@ Value gradient_mode(Tracer& tracer, Interpreter& in, const std::string& word) {
   });
 }
 
-// Left as it is: torch.jit.script, torch.compile.
+// Left as it is: torch.jit.script.
 Made unchanged(Interpreter& in, Arguments& given) {
   if (!given.placed.empty()) return given.placed[0];
   return in.native("decorator", [](Interpreter&, Arguments& a) -> Made {
     return a.placed.empty() ? Made(Value()) : Made(a.placed[0]);
+  });
+}
+
+// torch.compile and DataParallel, which put a word in front of the names of weights.
+Value wrapping(Tracer& tracer, Interpreter& in, const std::string& word) {
+  return in.native(word, [&tracer](Interpreter& with, Arguments& given) {
+    tracer.is_wrapped = true;
+    return unchanged(with, given);
   });
 }
 
@@ -242,7 +250,7 @@ Found torch_word(Tracer& tracer, Interpreter& in, const std::string& word) {
       auto* context = with.make<Context>();
       return context->call(with, given);
     });
-  if (word == "compile") return in.native(word, unchanged);
+  if (word == "compile") return wrapping(tracer, in, word);
   if (word == "save" || word == "load")
     return in.native(word, [word](Interpreter& with, Arguments&) -> Made {
       return Value::of(with.make<python::Outside>("torch." + word + "()"));
@@ -286,7 +294,7 @@ Found nn_word(Tracer& tracer, ModuleClasses& classes, Interpreter& in, const std
   if (auto found = classes.named(in, word)) return found;
   if (auto found = classes.composed(in, word); !found || *found) return found;
   if (auto found = repeated_word(in, word)) return *found;
-  if (word == "DataParallel") return in.native(word, unchanged);
+  if (word == "DataParallel") return wrapping(tracer, in, word);
   if (word.ends_with("Loss")) return Value::of(in.make<python::Outside>("torch.nn." + word));
   for (const std::string_view part : {"functional", "init", "modules", "parameter", "utils"})
     if (word == part) return inner(in, "torch.nn." + word);

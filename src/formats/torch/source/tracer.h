@@ -102,7 +102,9 @@ class Tracer {
   bool loads_weights = false;  // the program reads them from a file that it names
   // Which dict of that file the program takes: "model.generator"; "" where its calls say several.
   std::optional<std::string> weights_dict;
-  bool takes_more_weights = false;  // that file may hold others: load_state_dict(strict=False)
+  // That file may hold others, and lack some, which stay as they are filled: load_state_dict(strict=False).
+  bool takes_more_weights = false;
+  bool is_wrapped = false;  // by DataParallel or torch.compile, behind whose words the names of weights stand
   std::string default_type = "float32";  // of new real numbers, as the program sets it
   bool keeps_gradients = true;  // not within torch.no_grad()
   bool follows_script = false;  // functions are called outside of any model
@@ -144,7 +146,7 @@ class Tracer {
 
  private:
   Result<ValueId> with_free_pad(python::Interpreter& in, const FreePad& pad, ValueId result);
-  Status take(std::vector<LoadedTensor> loaded, const NamedWeights& named);
+  Status take(std::vector<LoadedTensor> loaded, const NamedWeights& named, bool may_lack);
   Result<std::vector<ValueId>> folded(std::size_t first, std::vector<ValueId> values);
   Status draw_weights(const std::set<std::int32_t>& named);
   Status draw_one(const Draw& draw, Draws& source, std::map<std::int32_t, Tensor>& drawn, bool keeps, bool is_lost,
