@@ -42,6 +42,14 @@ class Trials {
     return load_(one).has_value();
   }
 
+  // Whether a program that says no sizes itself takes others than were asked for.
+  bool fits_freely() const {
+    LoadOptions one = options_;
+    for (auto& [name, shape] : one.shapes) std::ranges::fill(shape, Dim::unknown());
+    std::ranges::fill(one.size, std::nullopt);
+    return load_(one).has_value();
+  }
+
   // As the file says them; a program says none, and is asked nothing.
   const Result<Graph>& declared() const { return declared_; }
 
@@ -126,7 +134,7 @@ Error told_by_size(const Error& error, const LoadOptions& options, const LoadWit
   const auto& declared = trials.declared();
   bool all_tried = true;
   const std::string sizes = trials.can_vary() ? fitting(trials, asking, all_tried) : "";
-  if (!declared && sizes.empty()) return error;
+  if (!declared && sizes.empty() && !trials.fits_freely()) return error;
   std::string what = error.what + "; " + asked_for(options) + " does not fit";
   if (!sizes.empty()) what += "; sizes that fit" + std::string(all_tried ? ": " : ", among others: ") + sizes;
   if (declared) what += "; the file itself says " + shapes_of(*declared);
