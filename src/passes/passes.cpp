@@ -93,6 +93,10 @@ constexpr Pass bounds{"say_open_bounds",
 constexpr Pass grids{"lower_grid_sample",
                      "says what an image is at places of a grid by looking up the cells around them", lower_grid_sample,
                      true};
+constexpr Pass stretching{"stretch_operands",
+                          "stretches operands before they meet, where more groups of axes alternate than TensorFlow "
+                          "broadcasts over",
+                          stretch_operands, false};
 constexpr Pass constants{"fold_constants", "gives weights the shape, order and type in which a layer meets them",
                          fold_constants, true};
 constexpr Pass cells{"lower_cells", "says recurrent cells step by step, where the target has none without a memory",
@@ -114,11 +118,11 @@ constexpr std::array onnx_passes{dropping, rounding,      halves,           boun
                                  resizing, norms,         softmax,          divisions, widening,
                                  casts};
 constexpr std::array keras_passes{
-    dropping,         rounding,      halves,       splitting, bounds,      parameters, folding_gelu,
-    folding_dilation, constants,     patches,      grids,     moving_last, choices,    running,
-    transposed,       adaptive,      powers,       dilation,  kernels,     gates,      cells,
-    folding,          folding_crops, saying_crops, padding,   pools,       resizing,   shuffling,
-    softmax,          pads,          divisions,    widening,  casts};
+    dropping,         rounding,      halves,       splitting,  bounds,      parameters, folding_gelu,
+    folding_dilation, constants,     patches,      grids,      moving_last, choices,    running,
+    transposed,       adaptive,      powers,       dilation,   kernels,     gates,      cells,
+    folding,          folding_crops, saying_crops, padding,    pools,       resizing,   shuffling,
+    softmax,          pads,          divisions,    stretching, widening,    casts};
 
 }  // namespace
 

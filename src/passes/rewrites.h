@@ -40,6 +40,7 @@ Result<Patch> lower_accumulate(const Graph& graph, const Target& target);
 Result<Patch> say_open_bounds(const Graph& graph, const Target& target);
 Result<Patch> lower_top_k(const Graph& graph, const Target& target);
 Result<Patch> lower_grid_sample(const Graph& graph, const Target& target);
+Result<Patch> stretch_operands(const Graph& graph, const Target& target);
 Result<Patch> shuffle_channels(const Graph& graph, const Target& target);
 
 }  // namespace convoy

@@ -68,6 +68,31 @@ def test_indices_that_may_be_fewer_are_refused(tmp_path):
     assert "indices may be fewer than the numbers along axis 0" in said
 
 
+ALTERNATING = {"x": [2, 1, 3, 1, 2, 1, 2], "z": [1, 3, 1, 2, 1, 3, 1]}
+
+
+@pytest.mark.parametrize("operator", ["Mul", "Sub", "Less", "Max", "Where"])
+def test_operands_that_stretch_over_many_groups_of_axes(operator, tmp_path):
+    """TensorFlow's kernels broadcast over five groups of axes that alternate, a choice over eight."""
+    random = np.random.default_rng(2)
+    given = {name: random.integers(-4, 5, shape).astype("f4") for name, shape in ALTERNATING.items()}
+    inputs = {name: ("f4", shape) for name, shape in ALTERNATING.items()}
+    if operator == "Where":
+        given = {"c": given["x"] > 0} | given
+        inputs = {"c": ("b1", ALTERNATING["x"])} | inputs
+    node = helper.make_node(operator, list(given), ["y"])
+    save(tmp_path / "m.onnx", node, inputs, {"y": ("b1" if operator == "Less" else "f4", [2, 3, 3, 2, 2, 3, 2])})
+    agree(tmp_path, "port.keras", given)
+
+
+def test_slopes_over_many_groups_of_axes_are_refused(tmp_path):
+    slope = np.arange(1, 13, dtype="f4").reshape(1, 3, 1, 2, 1, 2)
+    save(tmp_path / "m.onnx", helper.make_node("PRelu", ["x", "slope"], ["y"]), {"x": ("f4", [2, 3, 3, 2, 2, 2])},
+         {"y": ("f4", [2, 3, 3, 2, 2, 2])}, {"slope": slope})
+    said = convoy("port", tmp_path / "m.onnx", "-o", tmp_path / "p.keras", code=6).stderr
+    assert "slopes that stretch over more than five groups of axes" in said
+
+
 WIDEST = {"u1": 255, "u2": 2**16 - 1, "u4": 2**32 - 1, "u8": 2**64 - 1, "i1": -7, "i2": -300, "i4": -70000, "i8": -(2**40)}
 
 
