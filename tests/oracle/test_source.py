@@ -450,3 +450,12 @@ def test_a_keras_kernel_is_drawn_as_glorot_says(tmp_path):
     for kernel in kernels:
         assert np.abs(kernel).max() <= limit and np.abs(kernel).max() > 0.98 * limit
         assert abs(kernel.var() / (limit**2 / 3) - 1) < 0.1 and abs(kernel.mean()) < 0.02
+
+
+@pytest.mark.parametrize("shapes", [("x=2,5", "y=2,7"), ("x=2,6", "y=3,7")])
+def test_a_shape_that_a_program_does_not_take_is_a_usage_error(shapes, tmp_path):
+    (tmp_path / "net.py").write_text("from torch import nn\n\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+                                     "        self.dense = nn.Linear(6, 7)\n\n    def forward(self, x, y):\n        return self.dense(x) + y\n")
+    given = [word for shape in shapes for word in ("--shape", shape)]
+    said = convoy("summary", tmp_path / "net.py", *given, code=2).stderr
+    assert f"--shape {shapes[0]} --shape {shapes[1]} does not fit" in said, said
