@@ -102,6 +102,7 @@ constexpr std::array table{
     Cause{"quant_saturates", "rounds to a range that is too narrow"},
     Cause{"quant_scale", "rounds to steps of another size"},
     Cause{"quant_zero_point", "rounds with another zero point"},
+    Cause{"quant_type", "holds signed whole numbers where a's are unsigned, or of another type"},
     Cause{"quant_rounding", "rounds to steps in another direction"},
     Cause{"quant_missing", "does not round to steps"},
     Cause{"quant_extra", "rounds to steps where nothing is rounded"},

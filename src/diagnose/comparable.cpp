@@ -286,6 +286,17 @@ Sizes turned_order(std::size_t rank) {
   return order;
 }
 
+namespace {
+
+// Whether the second axis of the comparable form is known for one of channels.
+bool has_channels(const Graph& graph, std::size_t input, const Interface& outside) {
+  const Border& border = outside.inputs[input];
+  return border.permutation.size() > 2 && (!is_identity(border.permutation) || !border.channels_of.empty() ||
+                                           !interface_of(graph, Order::ChannelsLast).inputs[input].channels_of.empty());
+}
+
+}  // namespace
+
 Result<Sized> at_one_size(const Graph& a, const Graph& b, int trial, std::uint64_t seed,
                           const std::vector<Tensor>& given, Unsaid unsaid, bool turned) {
   if (a.inputs.size() != b.inputs.size())
@@ -341,10 +352,12 @@ Result<Sized> at_one_size(const Graph& a, const Graph& b, int trial, std::uint64
   result.a = *std::move(sized_a);
   result.b = *std::move(sized_b);
   if (auto merged_calls = merge_repeated_calls(result.a, result.b); !merged_calls) return pass(merged_calls);
-  for (const Tensor& input : result.inputs) {
+  for (std::size_t i = 0; i < result.inputs.size(); ++i) {
+    const Tensor& input = result.inputs[i];
     std::string one;
-    const bool has_channels = input.rank() > 2;
-    for (std::size_t axis = has_channels ? 2 : 1; axis < input.shape().size(); ++axis)
+    // Of what no layer names channels of, all sizes are said: those behind the second axis would be no map's.
+    const bool is_image = has_channels(a, i, result.outsides.a) || has_channels(b, i, result.outsides.b);
+    for (std::size_t axis = is_image ? 2 : input.rank() > 2 ? 0 : 1; axis < input.shape().size(); ++axis)
       one += (one.empty() ? "" : "x") + std::to_string(input.shape()[axis]);
     result.size += (result.size.empty() ? "" : ", ") + one;
   }

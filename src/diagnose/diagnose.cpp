@@ -13,6 +13,7 @@
 #include "diagnose/run_apart.h"
 #include "diagnose/separate.h"
 #include "diagnose/share.h"
+#include "diagnose/spelt_products.h"
 #include "diagnose/steps_causes.h"
 #include "diagnose/twin.h"
 #include "graph/quantized_steps.h"
@@ -485,8 +486,12 @@ Result<Diagnosis> twins_diagnosed(const Graph& a, const Graph& b, const Options&
   result->same = false;
   if (options.inputs.empty() || !of_a) {
     auto losses = of_a ? losses_of_twins(b, a, ranged, options) : losses_of_twins(a, b, ranged, options);
-    if (losses) result->losses = *std::move(losses);
-    else if (losses.error().fault != Fault::Budget) return std::unexpected(losses.error());
+    if (losses) {
+      result->losses = std::move(losses->layers);
+      result->outputs_with_ranges = result->outputs_largest;
+      result->outputs_largest = losses->outputs_largest, result->outputs_scale = losses->outputs_scale;
+      result->beyond_range = std::move(losses->beyond_range), result->share_beyond = losses->share_beyond;
+    } else if (losses.error().fault != Fault::Budget) return std::unexpected(losses.error());
   }
   if (of_a)
     for (LayerLoss& loss : result->losses) std::swap(loss.a, loss.b);
@@ -502,7 +507,7 @@ Status weigh_rounded_weights(const Graph& a, const Graph& b, const Options& opti
   if (!options.inputs.empty() && of_a) return {};
   auto losses = of_a ? losses_of_twins(b, a, a, options) : losses_of_twins(a, b, b, options);
   if (!losses) return losses.error().fault == Fault::Budget ? Status{} : pass(losses);
-  result.losses = *std::move(losses);
+  result.losses = std::move(losses->layers);
   if (of_a)
     for (LayerLoss& loss : result.losses) std::swap(loss.a, loss.b);
   return {};
@@ -537,9 +542,18 @@ Result<Diagnosis> diagnose(const Graph& a, const Graph& written_b, const Options
   const Graph b = in_order_of(a, written_b);
   Graph divided_a = a, divided_b = b;  // one way of writing steps
   divide_by_scales(divided_a), divide_by_scales(divided_b);
+  auto of_a = spell_out_products(divided_a, options.threads), of_b = spell_out_products(divided_b, options.threads);
+  if (!of_a) return within("a", Result<Diagnosis>(pass(of_a)));
+  if (!of_b) return within("b", Result<Diagnosis>(pass(of_b)));
   if (are_twins(divided_a, divided_b)) return twins_diagnosed(divided_a, divided_b, options);
   auto result = diagnosed_in_some_order(a, b, options);
   if (!result) return result;
+  // Where a factor hides the scales, what differs is told by the products of the real numbers that they stand for.
+  if (!result->same && (*of_a > 0 || *of_b > 0)) {
+    auto spelt = diagnosed_in_some_order(divided_a, divided_b, options);
+    if (spelt) result = std::move(spelt);
+    else if (spelt.error().fault == Fault::Budget) return spelt;
+  }
   if (auto done = weigh_rounded_weights(a, b, options, *result); !done) return pass(done);
   const auto is_widening = [](const Node& node) { return node.kind == "DequantizeLinear"; };
   if (rounds_to_steps(divided_a) || std::ranges::any_of(a.nodes, is_widening))

@@ -114,6 +114,11 @@ struct Diagnosis {
   double outputs_scale = 0;  // the largest magnitude of a's
   // Where they are far apart although every stretch agrees: how far the last digits of a's weights alone move them.
   double outputs_moved = 0;
+  // Of a model of steps beside one of real numbers: how far its ranges alone move the outputs, and the layer most of whose numbers lie
+  // beyond its range (empty: none), with their share.
+  double outputs_with_ranges = 0;
+  std::string beyond_range;
+  double share_beyond = 0;
   bool outputs_agree = false;  // each to within a millionth of its own largest, whole numbers to the last bit
 };
 

@@ -69,6 +69,8 @@ constexpr std::array known{
     Known{"quant_saturates", "the original's scale and zero point", "the original's scale and zero point"},
     Known{"quant_scale", "the original's scale", "the original's scale"},
     Known{"quant_zero_point", "the original's zero point", "the original's zero point"},
+    Known{"quant_type", "the original's type of whole numbers, with its zero point",
+          "the original's type of whole numbers, with its zero point"},
     Known{"quant_rounding", "torch.round, which takes halves to the even number",
           "ops.round, which takes halves to the even number"},
     Known{"quant_missing", "the original's rounding here", "the original's rounding here"},

@@ -25,11 +25,12 @@ std::set<std::string, std::less<>> layers_of_steps(const Graph& graph) {
   return all;
 }
 
-const Tensor* product_weight(const Graph& graph, const std::string& layer) {
+// `input`: 1 the weights, 2 the bias.
+const Tensor* product_weight(const Graph& graph, const std::string& layer, std::size_t input = 1) {
   for (const Node& node : graph.nodes)
-    if (node.layer == layer && traits_of(node.op).is_product() && node.inputs.size() > 1 && node.inputs[1] &&
-        graph[node.inputs[1]].constant)
-      return &*graph[node.inputs[1]].constant;
+    if (node.layer == layer && traits_of(node.op).is_product() && node.inputs.size() > input && node.inputs[input] &&
+        graph[node.inputs[input]].constant)
+      return &*graph[node.inputs[input]].constant;
   return nullptr;
 }
 
@@ -109,6 +110,36 @@ Result<Values> run_forced(Graph graph, std::vector<Tensor> inputs, const Wanted&
   return run_all(graph, inputs, threads);
 }
 
+void measure_outputs(const Graph& real, const Values& exact, const Graph& stepped, const Values& free,
+                     TwinLosses& into) {
+  for (std::size_t i = 0; i < std::min(real.outputs.size(), stepped.outputs.size()); ++i) {
+    const auto x = exact.at(real.outputs[i]).doubles(), y = free.at(stepped.outputs[i]).doubles();
+    for (std::size_t k = 0; k < std::min(x.size(), y.size()); ++k) {
+      if (!std::isfinite(x[k]) || !std::isfinite(y[k])) continue;
+      into.outputs_largest = std::max(into.outputs_largest, std::abs(x[k] - y[k]));
+      into.outputs_scale = std::max(into.outputs_scale, std::abs(x[k]));
+    }
+  }
+}
+
+// Below a range that begins at 0 numbers are cut by the ReLU that it stands for.
+void note_beyond_range(const Graph& stepped, const Values& free, TwinLosses& into) {
+  for (const auto& [rounding, widening] : stepped_pairs(stepped)) {
+    const auto found = free.find(rounding.x);
+    if (found == free.end() || found->second.count() == 0) continue;
+    const WholeBounds bounds = *whole_bounds(rounding.held);
+    const double scale = stepped[rounding.scale].constant->doubles().front();
+    const auto zero = static_cast<double>(rounding.zeros.front());
+    const auto numbers = found->second.doubles();
+    const auto beyond = std::ranges::count_if(numbers, [&](double x) {
+      const double whole = x / scale + zero;
+      return whole > bounds.most + 0.5 || (whole < bounds.least - 0.5 && zero > bounds.least);
+    });
+    const double share = static_cast<double>(beyond) / static_cast<double>(numbers.size());
+    if (share > into.share_beyond) into.share_beyond = share, into.beyond_range = stepped[rounding.nodes.back()].layer;
+  }
+}
+
 }  // namespace
 
 bool rounds_to_steps(const Graph& graph) { return !stepped_pairs(graph).empty(); }
@@ -141,7 +172,9 @@ void drop_rounded(const Graph& a, const Graph& b, std::vector<Finding>& findings
   const auto of_a = layers_of_steps(a), of_b = layers_of_steps(b);
   std::erase_if(findings, [&](const Finding& finding) {
     if (of_a.contains(finding.a) || of_b.contains(finding.b) || finding.cause == "activation_extra") return true;
-    return is_by_numbers(finding) && is_near(product_weight(a, finding.a), product_weight(b, finding.b));
+    const Tensor *bias = product_weight(a, finding.a, 2), *other = product_weight(b, finding.b, 2);
+    return is_by_numbers(finding) && is_near(product_weight(a, finding.a), product_weight(b, finding.b)) &&
+           (!bias || !other || is_near(bias, other));
   });
 }
 
@@ -161,8 +194,8 @@ std::optional<Side> drop_rounded_weights(const Graph& a, const Graph& b, std::ve
   return side;
 }
 
-Result<std::vector<LayerLoss>> losses_of_twins(const Graph& real, const Graph& stepped, const Graph& ranged,
-                                               const Options& options) {
+Result<TwinLosses> losses_of_twins(const Graph& real, const Graph& stepped, const Graph& ranged,
+                                   const Options& options) {
   const auto at = at_one_size(real, ranged, 0, options.seed, options.inputs);
   const auto full = at ? at_one_size(real, stepped, 0, options.seed, options.inputs) : at;
   if (!full) return std::unexpected(full.error());
@@ -200,7 +233,10 @@ Result<std::vector<LayerLoss>> losses_of_twins(const Graph& real, const Graph& s
     all[i].decibels = decibels_of(wanted[i].second, alone->at(wanted[i].first));
   std::erase_if(all, [](const LayerLoss& loss) { return std::isinf(loss.decibels) && std::isinf(loss.together); });
   std::ranges::stable_sort(all, {}, &LayerLoss::decibels);
-  return all;
+  TwinLosses losses{std::move(all), 0, 0, {}, 0};
+  measure_outputs(at->a, *exact, full->b, *free, losses);
+  note_beyond_range(full->b, *free, losses);
+  return losses;
 }
 
 }  // namespace convoy::diagnose

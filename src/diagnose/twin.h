@@ -19,9 +19,16 @@ void drop_rounded(const Graph& a, const Graph& b, std::vector<Finding>& findings
 enum class Side : std::uint8_t { A, B };
 std::optional<Side> drop_rounded_weights(const Graph& a, const Graph& b, std::vector<Finding>& findings);
 
-// Layer by layer, at the size of the first trial, worst first. `ranged` is the one of steps without them, by
+struct TwinLosses {
+  std::vector<LayerLoss> layers;  // worst first
+  double outputs_largest = 0, outputs_scale = 0;  // how far the outputs are apart with all that is rounded
+  std::string beyond_range;  // as in Diagnosis
+  double share_beyond = 0;
+};
+
+// Layer by layer, at the size of the first trial. `ranged` is the one of steps without them, by
 // which they are aligned. Fails: as runs do.
-Result<std::vector<LayerLoss>> losses_of_twins(const Graph& real, const Graph& stepped, const Graph& ranged,
-                                               const Options& options);
+Result<TwinLosses> losses_of_twins(const Graph& real, const Graph& stepped, const Graph& ranged,
+                                   const Options& options);
 
 }  // namespace convoy::diagnose

@@ -66,6 +66,12 @@ struct Node {
   std::vector<Scope> scopes;  // outermost first
 };
 
+// A product of whole numbers, whose sums one factor brings to steps of the result: what was made into that factor.
+struct ProductScales {
+  float x = 1, result = 1;
+  std::vector<float> weight;  // one, or one for each place of the result's channels
+};
+
 struct Graph {
   std::string name;  // the model's own name
   std::string source_format;  // "Keras 3.15.1"
@@ -80,6 +86,7 @@ struct Graph {
   std::vector<std::string> conditions;
   // Of a constant that holds the numbers of a weight in another order, by its name: the weight. Training moves both as one.
   std::map<std::string, std::string> tied;
+  std::map<std::string, ProductScales> product_scales;  // by layer
   // What the source does in training alone and no node says: "dropout of 'lstm'". Whoever writes what is trained on says it.
   std::vector<std::string> left_to_training;
   bool one_output_in_tuple = false;  // a single output that a caller is given in a tuple of one, as PyTorch tells apart

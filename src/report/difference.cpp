@@ -139,13 +139,22 @@ std::string losses_text(const Diagnosis& d) {
   return text;
 }
 
+// Probing numbers know nothing of the ranges that a quantiser saw.
+std::string beyond_text(const Diagnosis& d) {
+  if (d.beyond_range.empty()) return {};
+  return fmt::format(
+      "{} of that without any steps, for numbers beyond the range of a rounding: {:.2g} % of those at '{}'; "
+      "--input compares on your own\n",
+      short_number(d.outputs_with_ranges), 100 * d.share_beyond, shown(d.beyond_range));
+}
+
 }  // namespace
 
 std::string diff_text(const Diagnosis& d, const DiffNames& names) {
   std::string text = head(d, names) + layer_table(d);
   if (std::isfinite(d.outputs_largest))
-    text += fmt::format("\noutputs differ by up to {} of {}\n", short_number(d.outputs_largest),
-                        short_number(d.outputs_scale));
+    text += fmt::format("\noutputs differ by up to {} of {}\n{}", short_number(d.outputs_largest),
+                        short_number(d.outputs_scale), beyond_text(d));
   if (d.outputs_moved > 0)
     text += fmt::format("the last digits of a's weights alone move them by {}: the models magnify rounding\n",
                         short_number(d.outputs_moved));
@@ -175,6 +184,9 @@ Json diff_json(const Diagnosis& d) {
                    {"not_finite", d.scope.not_finite}, {"other_types", d.scope.other_types}};
   json["outputs_largest"] = finite(d.outputs_largest);
   if (d.outputs_moved > 0) json["outputs_moved"] = d.outputs_moved;
+  if (!d.beyond_range.empty())
+    json["beyond_range"] = {
+        {"layer", d.beyond_range}, {"share", d.share_beyond}, {"outputs", finite(d.outputs_with_ranges)}};
   json["first"] = d.findings.empty() ? Json() : finding_json(d.findings.front());
   json["differences"] = Json::array();
   for (const Finding& f : d.findings) json["differences"].push_back(finding_json(f));

@@ -10,7 +10,7 @@ import torch.ao.quantization.fx._decomposed  # noqa: F401 (registers the operato
 from carrying import convoy
 from mutation import steps
 from mutation.net import Net
-from quantised_models import quantised_model
+from quantised_models import carried_float, made, quantised_model
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +52,64 @@ def test_the_layers_of_a_quantised_twin_say_what_they_lose(models):
         assert not found["differences"]
         losses = [one["decibels"] for one in found["losses"]]
         assert len(losses) > 2 and losses == sorted(losses) and losses[0] > 0
+
+
+# ---- products of whole numbers ---------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("net", ["plain", "residual"])
+def test_products_of_whole_numbers_are_told_as_steps_of_real_ones(net):
+    whole, real = made(net, "qoperator", False), carried_float(net)
+    found = json.loads(convoy("diff", real, whole, "--json", code=1).stdout)
+    assert not found["differences"], [(one["a"], one["cause"]) for one in found["differences"]]
+    losses = [one["decibels"] for one in found["losses"]]
+    assert len(losses) >= 2 and losses == sorted(losses)
+    assert found["outputs_largest"] > 0
+    convoy("diff", whole, made(net, "qdq_u8u8", False))
+    convoy("diff", made(net, "qdq_u8u8", False), whole)
+
+
+def changed(source, target, name, change):
+    model = onnx.load(source)
+    held = next(t for t in model.graph.initializer if name(t.name))
+    numbers = onnx.numpy_helper.to_array(held)
+    held.CopyFrom(onnx.numpy_helper.from_array(np.asarray(change(numbers)).astype(numbers.dtype).reshape(numbers.shape), held.name))
+    onnx.save(model, target)
+
+
+def of_result(part):
+    """The numbers of what the convolution in the middle gives."""
+    return lambda name: "depth" not in name and "/point/Conv_output" in name and name.endswith(part)
+
+
+MISSAID = [("quant_zero_point", of_result("zero_point"), lambda z: z.astype(int) + (9 if z < 128 else -9), "zero point"),
+           ("quant_scale", of_result("scale"), lambda scale: scale * np.float32(1.3), "scale"),
+           ("quant_scale", lambda name: name == "point.weight_scale", lambda scale: scale * np.float32(1.5), "weights of 1.5 times"),
+           ("quant_zero_point", lambda name: name == "point.weight_zero_point", lambda z: z.astype(int) + 5, "weights moved by -5 steps"),
+           ("quant_scale", lambda name: name.startswith("point.bias") and name.endswith("quantized"), lambda b: b * 2, "bias of 2 times")]
+
+
+@pytest.mark.parametrize("cause,name,change,says", MISSAID, ids=["zero", "scale", "weights", "zero of weights", "bias"])
+@pytest.mark.parametrize("form", ["qoperator", "qdq_u8u8"])
+def test_a_scale_or_zero_point_of_one_value_is_named_with_its_numbers(form, cause, name, change, says, tmp_path):
+    source = made("residual", form, False)
+    changed(source, tmp_path / "b.onnx", name, change)
+    found = json.loads(convoy("diff", source, tmp_path / "b.onnx", "--json", code=1).stdout)["differences"]
+    assert [one["cause"] for one in found] == [cause], [(one["a"], one["cause"], one["change"]) for one in found]
+    assert says in found[0]["change"] and "point" in found[0]["a"], found[0]
+    if says == "zero point":
+        assert found[0]["fix"]["torch"].startswith("x = torch.fake_quantize_per_tensor_affine(x, ")
+
+
+def test_a_bias_of_another_scale_is_no_rounding(tmp_path):
+    changed(made("residual", "qdq_u8u8", False), tmp_path / "b.onnx",
+            lambda name: name.startswith("point.bias") and name.endswith("quantized"), lambda b: b * 4)
+    found = json.loads(convoy("diff", carried_float("residual"), tmp_path / "b.onnx", "--json", code=1).stdout)["differences"]
+    assert ["point" in one["a"] for one in found] == [True], found
+
+
+def test_numbers_beyond_calibrated_ranges_are_said(tmp_path):
+    said = convoy("diff", carried_float("residual"), made("residual", "qdq_u8u8", False), code=1).stdout
+    assert "of that without any steps, for numbers beyond the range of a rounding" in said, said
 
 
 @pytest.mark.parametrize("scale", [0.01005, 0.0101])

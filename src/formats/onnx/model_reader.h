@@ -48,6 +48,7 @@ class ModelReader {
   // What the outputs need, in the file's order, which must be one of computation.
   Status add_nodes(const ModelGraph& graph, Names& names);
   Status add_node(const ModelNode& node, const std::string& name, Names& names);
+  void note_product_scales(const ModelNode& node, const std::string& name, Names& names);
   // Of ONNX's own domain, in the words of an opset that the catalogue tells of.
   Status add_own_node(const ModelNode& node, const std::string& name, Names& names);
   Status add_in_its_way(const ModelNode& node, const std::string& name, const std::vector<Known*>& inputs,

@@ -234,7 +234,25 @@ Status ModelReader::add_nodes(const ModelGraph& graph, Names& names) {
   return {};
 }
 
+// The nodes that follow hold one factor, which tells neither scale.
+void ModelReader::note_product_scales(const ModelNode& node, const std::string& name, Names& names) {
+  const bool is_gemm = node.type == "QGemm";
+  if (!is_gemm && node.type != "QLinearConv" && node.type != "QLinearMatMul") return;
+  std::vector<std::vector<float>> scales;
+  for (const std::size_t i : {std::size_t{1}, std::size_t{4}, std::size_t{is_gemm ? 7U : 6U}}) {
+    const Known* known = i < node.inputs.size() ? names.find(node.inputs[i]) : nullptr;
+    const Tensor* tensor = known && known->tensor                                   ? &*known->tensor
+                           : known && known->value && graph_[known->value].constant ? &*graph_[known->value].constant
+                                                                                    : nullptr;
+    if (!tensor || tensor->dtype() != DType::F32 || tensor->count() == 0) return;
+    scales.push_back(tensor->floats());
+  }
+  if (scales[0].size() != 1 || scales[2].size() != 1) return;
+  graph_.product_scales[name] = {scales[0].front(), scales[2].front(), std::move(scales[1])};
+}
+
 Status ModelReader::add_node(const ModelNode& node, const std::string& name, Names& names) {
+  note_product_scales(node, name, names);
   if (node.domain == "com.microsoft") {
     auto nodes = in_standard_operators(node);
     if (!nodes) return pass(nodes);
