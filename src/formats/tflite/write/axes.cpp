@@ -65,12 +65,20 @@ constexpr std::array kernels{KernelAxes{"ADD", Treatment::Stretches, 6},
 // Consecutive axes of one group are one axis; by axis, the number of its group.
 using Groups = std::vector<std::size_t>;
 
-template <class Key>
-Groups grouped_by(std::size_t axes, const Key& key) {
+// `joins(i)`: axis i is one with that in front of it.
+template <class Joins>
+Groups grouped(std::size_t axes, const Joins& joins) {
   Groups groups;
-  for (std::size_t i = 0; i < axes; ++i) groups.push_back(i == 0 ? 0 : groups.back() + (key(i) == key(i - 1) ? 0 : 1));
+  for (std::size_t i = 0; i < axes; ++i) groups.push_back(i == 0 ? 0 : groups.back() + (joins(i) ? 0 : 1));
   return groups;
 }
+
+template <class Key>
+Groups grouped_by(std::size_t axes, const Key& key) {
+  return grouped(axes, [&](std::size_t i) { return key(i) == key(i - 1); });
+}
+
+bool begins_group(const Groups& groups, std::size_t axis) { return axis == 0 || groups[axis] != groups[axis - 1]; }
 
 std::size_t count_of(const Groups& groups) { return groups.empty() ? 0 : groups.back() + 1; }
 
@@ -203,9 +211,7 @@ class Joiner {
     const Shape whole = shape(op.inputs[0]);
     std::vector<std::size_t> place(from.size());  // in the result, of each axis
     for (std::size_t i = 0; i < from.size(); ++i) place[static_cast<std::size_t>(from[i])] = i;
-    Groups groups{0};
-    for (std::size_t i = 1; i < whole.size(); ++i)
-      groups.push_back(groups.back() + (place[i] == place[i - 1] + 1 ? 0 : 1));
+    const Groups groups = grouped(whole.size(), [&](std::size_t i) { return place[i] == place[i - 1] + 1; });
     Sizes turned;
     Shape result;
     const Shape fewer = with_joined_axes(whole, groups);
@@ -232,8 +238,7 @@ class Joiner {
     Shape result = with_joined_axes(whole, groups);
     if (auto s = lay(op.inputs[0], result); !s) return refused(kernel, op);
     for (std::size_t axis = 0; axis < whole.size(); ++axis)
-      if (const auto group = static_cast<Size>(groups[axis]);
-          is_reduced[axis] && (axes.empty() || axes.back() != group)) {
+      if (const auto group = static_cast<Size>(groups[axis]); is_reduced[axis] && begins_group(groups, axis)) {
         axes.push_back(group);
         result[static_cast<std::size_t>(group)] = Dim(1);
       }
@@ -250,13 +255,10 @@ class Joiner {
     const Sizes pads = said->integers();
     const Shape whole = shape(op.inputs[0]), to = shape(op.outputs[0]);
     const auto is_padded = [&](std::size_t axis) { return pads[2 * axis] != 0 || pads[2 * axis + 1] != 0; };
-    Groups groups{0};
-    Sizes fewer{pads[0], pads[1]};
-    for (std::size_t axis = 1; axis < whole.size(); ++axis) {
-      const bool stays = !is_padded(axis) && !is_padded(axis - 1);
-      groups.push_back(groups.back() + (stays ? 0 : 1));
-      if (!stays) fewer.insert(fewer.end(), {pads[2 * axis], pads[2 * axis + 1]});
-    }
+    const Groups groups = grouped(whole.size(), [&](std::size_t i) { return !is_padded(i) && !is_padded(i - 1); });
+    Sizes fewer;
+    for (std::size_t axis = 0; axis < whole.size(); ++axis)
+      if (begins_group(groups, axis)) fewer.insert(fewer.end(), {pads[2 * axis], pads[2 * axis + 1]});
     if (auto s = lay(op.inputs[0], with_joined_axes(whole, groups)); !s) return refused(kernel, op);
     op.inputs[1] = numbers(fewer, {static_cast<Size>(count_of(groups)), 2});
     return finish(kernel, std::move(op), with_joined_axes(to, groups));
@@ -278,15 +280,13 @@ class Joiner {
     }
     const Shape whole = shape(op.inputs[0]), to = shape(op.outputs[0]);
     const auto is_whole = [&](std::size_t axis) { return has(begins, axis) && has(ends, axis) && said[2][axis] == 1; };
-    Groups groups;
+    const Groups groups = grouped(whole.size(), [&](std::size_t i) { return is_whole(i) && is_whole(i - 1); });
     Size fewer_begins = 0, fewer_ends = 0;
     for (std::size_t axis = 0; axis < whole.size(); ++axis) {
-      const bool stays = axis > 0 && is_whole(axis) && is_whole(axis - 1);
-      groups.push_back(axis == 0 ? 0 : groups.back() + (stays ? 0 : 1));
-      if (stays) continue;
+      if (!begins_group(groups, axis)) continue;
       for (std::size_t i = 0; i < said.size(); ++i) fewer[i].push_back(said[i][axis]);
-      if (has(begins, axis)) fewer_begins |= Size{1} << groups.back();
-      if (has(ends, axis)) fewer_ends |= Size{1} << groups.back();
+      if (has(begins, axis)) fewer_begins |= Size{1} << groups[axis];
+      if (has(ends, axis)) fewer_ends |= Size{1} << groups[axis];
     }
     if (auto s = lay(op.inputs[0], with_joined_axes(whole, groups)); !s) return refused(kernel, op);
     for (std::size_t i = 0; i < said.size(); ++i)
