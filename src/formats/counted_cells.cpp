@@ -1,10 +1,12 @@
 #include "formats/counted_cells.h"
 
 #include "formats/free_reshape.h"
+#include "ops/expect.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <map>
 
 namespace convoy {
 
@@ -12,8 +14,9 @@ namespace {
 
 using TermKind = SizeTerm::Kind;
 
-constexpr std::string_view no_list =
-    "is computed from free sizes in a way that no list of cells counts; give them with --shape";
+std::string computed_by(const std::string& what) {
+  return "is computed from free sizes by " + what + "; give them with --shape";
+}
 
 // A term by itself.
 SizeFormula alone(const std::string& text, const SizeTerm& term, Size count = 1) {
@@ -74,26 +77,13 @@ class CellCounter {
     return may_be_none ? call_.add(Binary{BinaryFunction::Subtract}, {all, whole(1)}) : all;
   }
 
-  // The first axis that is as long, inputs before all others.
   std::optional<Place> owner(const SizeFormula& formula) {
-    if (const auto size = formula.single()) return owner_of(graph_, sizes_, *size);
-    sizes_.follow(graph_);
-    for (std::size_t i = 0; i < graph_.values.size(); ++i) {
-      const ValueId value{static_cast<std::int32_t>(i)};
-      if (graph_[value].constant) continue;
-      const auto mine = sizes_.of(value);
-      for (std::size_t axis = 0; axis < mine.size(); ++axis) {
-        if (mine[axis] < 0 || graph_[value].type.shape[axis].known()) continue;
-        const auto its = sizes_.followed(graph_, SizeFormula::of_size(mine[axis]));
-        const auto same = its ? raised(*its) : std::nullopt;
-        if (same && *same == formula) return Place{value, static_cast<Size>(axis)};
-      }
-    }
-    return std::nullopt;
+    const auto found = sizes_.axis_as_long(graph_, formula);
+    return found ? std::optional(Place{found->first, static_cast<Size>(found->second)}) : std::nullopt;
   }
 
-  ValueId refused() {
-    call_.refuse(Fault::Unsupported, std::string(no_list));
+  ValueId refused(const std::string& what) {
+    call_.refuse(Fault::Unsupported, computed_by(what));
     return {};
   }
 
@@ -101,7 +91,7 @@ class CellCounter {
 
   ValueId known_ones(Size count) {
     constexpr Size most = 65536;
-    if (count > most) return refused();
+    if (count > most) return refused("a sum with " + std::to_string(count) + ", of which so many cells would be made");
     return call_.make_constant("ones",
                                Tensor::of({count}, std::vector<std::int64_t>(static_cast<std::size_t>(count), 1)));
   }
@@ -128,38 +118,71 @@ class CellCounter {
     if (call_.failed()) return {};
     if (formula.is_constant()) return known_ones(std::max<Size>(0, formula.constant));
     const auto split = split_least(formula);
-    if (!split) return refused();
+    if (!split || !only_adds(*split)) return apart(formula);
     const SizeFormula& rest = split->rest;
-    const bool is_single = rest.constant == 0 && rest.terms.size() == 1 && split->parts.empty();
     std::vector<ValueId> lists;
     for (const auto& [text, entry] : rest.terms) {
-      // Alone, one below 0 is an empty list; beside others it would have to take away from them.
-      if (entry.second < 1 || (!is_single && !is_never_negative(alone(text, entry.first)))) return refused();
       constexpr Size most = 4096;
-      if (entry.second > most) return refused();
+      if (entry.second > most) return refused("a product with " + std::to_string(entry.second));
       lists.push_back(repeated(of_term(entry.first), entry.second));
     }
-    for (const LeastOf& least : split->parts) {
-      if (!is_never_negative(least.formula)) return refused();
+    for (const LeastOf& least : split->parts)
       lists.push_back(repeated(part(list(least.formula), {}, least.bound), least.count));
-    }
     if (lists.empty()) return known_ones(std::max<Size>(0, rest.constant));
     if (rest.constant > 0) lists.push_back(known_ones(rest.constant));
     const ValueId all = joined(lists);
     return rest.constant < 0 ? part(all, -rest.constant, {}) : all;
   }
 
+  // Whether lists put side by side are as many cells. Alone, one below 0 is an empty list; beside others it would have to take
+  // away from them.
+  static bool only_adds(const SplitFormula& split) {
+    const SizeFormula& rest = split.rest;
+    const bool is_single = rest.constant == 0 && rest.terms.size() == 1 && split.parts.empty();
+    const auto adds = [&](const auto& term) {
+      const auto& [text, entry] = term;
+      return entry.second > 0 && (is_single || is_never_negative(alone(text, entry.first)));
+    };
+    return std::ranges::all_of(rest.terms, adds) &&
+           std::ranges::all_of(split.parts, [](const LeastOf& part) { return is_never_negative(part.formula); });
+  }
+
+  // What is taken away as a list of its own, which says where the other one is cut.
+  ValueId apart(const SizeFormula& formula) {
+    SizeFormula more, less;
+    (formula.constant > 0 ? more : less).constant = std::abs(formula.constant);
+    for (const auto& [text, entry] : formula.terms)
+      (entry.second > 0 ? more : less).terms.emplace(text, std::pair(entry.first, std::abs(entry.second)));
+    for (const SizeFormula* side : {&more, &less})
+      for (const auto& [text, entry] : side->terms)
+        if (!is_never_negative(alone(text, entry.first)))
+          return refused(std::string(word_of(entry.first)) + " that may be below 0");
+    if (more.is_constant() && more.constant == 0) return known_ones(0);
+    const ValueId all = list(more), gone = list(less);
+    return call_.failed() ? ValueId{} : call_.add(SliceBehind{}, {all, gone});
+  }
+
+  static std::string_view word_of(const SizeTerm& term) {
+    switch (term.kind) {
+      case TermKind::Single: return "a size";
+      case TermKind::Quotient: return "a quotient";
+      case TermKind::Positive: return "a difference";
+      case TermKind::Product: return "a product";
+    }
+    return "a number";
+  }
+
   ValueId of_term(const SizeTerm& term) {
     switch (term.kind) {
       case TermKind::Single: {
         const auto found = owner_of(graph_, sizes_, term.size);
-        return found ? call_.add(ExpandLike{0, found->axis}, {one(), found->value}) : refused();
+        return found ? call_.add(ExpandLike{0, found->axis}, {one(), found->value}) : refused("one that no value has");
       }
       case TermKind::Quotient: return quotient(term.of[0], term.divisor);
       case TermKind::Product: return product_of(term.of);
       case TermKind::Positive: return list(term.of[0]);  // a list is empty where it would be shorter than that
     }
-    return refused();
+    return refused("an operation that is not counted");
   }
 
   // Every so many cells one is kept. Where there would be very many, in two steps: x / 441 is x / 21 / 21.
@@ -167,7 +190,7 @@ class CellCounter {
     constexpr Size few = 16, most = 128;
     Size cells = 0;
     for (const auto& [text, entry] : formula.terms) {
-      if (entry.second < 1 || entry.second > divisor) return refused();
+      if (entry.second < 1 || entry.second > divisor) return refused("a quotient of a number that may be below 0");
       cells += entry.second;
     }
     Size first = 1;
@@ -175,9 +198,11 @@ class CellCounter {
     if (cells > few)
       for (Size d = 2; d <= divisor / 2 && d <= most; ++d)
         if (divisor % d == 0 && (first == 1 || cost(d) < cost(first))) first = d;
-    if (first == 1 && cells > most) return refused();
+    if (first == 1 && cells > most)
+      return refused("a quotient of " + std::to_string(cells) + " sizes by " + std::to_string(divisor) +
+                     ", of which so many cells would be made");
     const auto inner = first == 1 ? std::optional(formula) : floor_quotient(formula, first);
-    if (!inner) return refused();
+    if (!inner) return refused("a quotient of numbers beyond 64 bits");
     const Size step = divisor / first;
     return step == 1 ? list(*inner) : part(list(*inner), step - 1, {}, step);
   }
@@ -205,7 +230,8 @@ auto made(Graph& graph, UnknownSizes& sizes, const SizeFormula& formula, const s
   sizes.follow(graph);
   const auto end = sizes.followed(graph, formula);
   const auto followed = end ? raised(*end) : std::nullopt;
-  if (!followed) return fail(Fault::Unsupported, std::string(no_list));
+  if (!followed)
+    return fail(Fault::Unsupported, computed_by("more operations than are followed, or numbers beyond 64 bits"));
   const Json none = Json::object();
   FunctionCall call(graph, "Shape", none, {}, layer);
   CellCounter counter(graph, sizes, call);
@@ -235,6 +261,75 @@ Result<ValueId> number_counted(Graph& graph, UnknownSizes& sizes, const SizeForm
                                const std::string& layer) {
   return made(graph, sizes, formula, layer,
               [](CellCounter& cells, const SizeFormula& one) { return cells.number(one); });
+}
+
+namespace {
+
+// A number that is no whole one: so many times a size, or a size divided, each of which one operation of floating numbers gives.
+Result<ValueId> fraction_counted(Graph& graph, UnknownSizes& sizes, const Number& number, DType dtype,
+                                 const std::string& layer) {
+  const auto parts = fraction_of(number);
+  if (!parts) return fail(Fault::Unsupported, computed_by("fractions that are no quotients of small numbers"));
+  auto size = number_counted(graph, sizes, SizeFormula::of_size(number.size), layer);
+  if (!size) return size;
+  const Json none = Json::object();
+  FunctionCall call(graph, "Shape", none, {}, layer);
+  const auto with = [&](BinaryFunction function, ValueId x, double by) {
+    const ValueId other = call.make_constant("number", Tensor::of({}, std::vector{by}).converted(dtype));
+    return call.add(Binary{function}, {x, other});
+  };
+  ValueId all = call.add(Cast{dtype}, {*size});
+  if (parts->first != 1) all = with(BinaryFunction::Multiply, all, static_cast<double>(parts->first));
+  if (parts->second != 1) all = with(BinaryFunction::Divide, all, static_cast<double>(parts->second));
+  if (number.whole != 0) all = with(BinaryFunction::Add, all, static_cast<double>(number.whole));
+  if (auto done = call.done(); !done) return pass(done);
+  sizes.follow(graph);
+  return all;
+}
+
+}  // namespace
+
+Result<ValueId> numbers_counted(Graph& graph, UnknownSizes& sizes, const Numbers& numbers, const std::string& layer) {
+  std::vector<ValueId> parts;
+  std::map<std::string, ValueId> made;  // by formula
+  const bool is_single = numbers.shape.empty();
+  for (const Number& n : numbers.all) {
+    const auto formula = n.kind == Number::Kind::Real ? std::nullopt : formula_of(n);
+    if (!formula && n.kind != Number::Kind::Real && !(n.kind == Number::Kind::Multiple && is_floating(numbers.dtype)))
+      return fail(Fault::Unsupported, "is computed from sizes that are not known beforehand");
+    const std::string text = formula ? formula->text() : "";
+    if (const auto known = formula ? made.find(text) : made.end(); known != made.end()) {
+      parts.push_back(known->second);
+      continue;
+    }
+    const Json none = Json::object();
+    Result<ValueId> one = ValueId{};
+    if (formula && !formula->is_constant()) one = number_counted(graph, sizes, *formula, layer);
+    else if (n.kind == Number::Kind::Multiple) one = fraction_counted(graph, sizes, n, numbers.dtype, layer);
+    if (!one) return one;
+    FunctionCall call(graph, "Shape", none, {}, layer);
+    ValueId value = *one;
+    if (!value) {
+      auto tensor = Numbers{numbers.dtype, {}, {n}}.tensor();
+      if (!tensor) return pass(tensor);
+      value = call.make_constant("number", std::move(*tensor));
+    } else if (call.type(value).dtype != numbers.dtype) {
+      value = call.add(Cast{numbers.dtype}, {value});
+    }
+    if (!is_single) value = call.add(Unsqueeze{{0}}, {value});
+    if (auto done = call.done(); !done) return pass(done);
+    if (formula) made.emplace(text, value);
+    parts.push_back(value);
+  }
+  sizes.follow(graph);
+  if (is_single) return parts.front();
+  const Json none = Json::object();
+  FunctionCall call(graph, "Shape", none, {}, layer);
+  ValueId all = parts.size() == 1 ? parts.front() : call.add(Concat{0}, parts);
+  if (numbers.shape.size() > 1) all = call.add(Reshape{numbers.shape}, {all});
+  if (auto done = call.done(); !done) return pass(done);
+  sizes.follow(graph);
+  return all;
 }
 
 }  // namespace convoy

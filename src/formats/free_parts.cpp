@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace convoy {
 
@@ -78,6 +79,24 @@ bool stays_from_0(const SizeFormula& formula) {
          at_all_sizes({&formula}, [](const std::vector<Size>& v) { return v[0] >= 0; }).value_or(false);
 }
 
+// Where a place is below 0 it counts from the end, which so few cells lie behind, at any size, that lists of them stay short.
+MaybeFormula counted_from_either_end(const SizeFormula& place, const SizeFormula& from_end) {
+  constexpr Size most = 64;
+  Size farthest = 0;
+  const auto tells = at_all_sizes({&place, &from_end}, [&](const std::vector<Size>& v) {
+    if (v[0] < 0) farthest = std::max(farthest, v[1]);
+    return farthest <= most;
+  });
+  if (!tells.value_or(false)) return std::nullopt;
+  const SizeFormula none = SizeFormula::of(0);
+  const auto negative = times(place, -1);
+  const auto below = negative ? greatest(*negative, none) : std::nullopt, from_front = greatest(place, none),
+             behind = greatest(from_end, none);
+  const auto room = below ? times(*below, farthest) : std::nullopt;
+  const auto counted = room && behind ? least(*behind, *room) : std::nullopt;
+  return counted && from_front ? sum(*from_front, *counted) : std::nullopt;
+}
+
 // The place that a bound of a part names, from 0 on, which may lie behind the last cell.
 Result<SizeFormula> place_named(const FreeReading& in, const Number& bound, const SizeFormula& length) {
   auto formula = followed(in, bound);
@@ -92,11 +111,12 @@ Result<SizeFormula> place_named(const FreeReading& in, const Number& bound, cons
     // Below 0 it may only mean the beginning, counted from the end as it is.
     const auto agrees =
         at_all_sizes({&*formula, &length}, [](const std::vector<Size>& v) { return v[0] >= 0 || v[0] + v[1] <= 0; });
-    if (!agrees.value_or(false))
-      return fail(
-          Fault::Unsupported,
-          "is cut at a place that is counted from the end at some sizes and not at others; give them with --shape");
-    named = greatest(*formula, SizeFormula::of(0));
+    named =
+        agrees.value_or(false) ? greatest(*formula, SizeFormula::of(0)) : counted_from_either_end(*formula, *from_end);
+    if (!named)
+      return fail(Fault::Unsupported,
+                  "is cut at a place that is counted from the end at some sizes and not at others, of which many cells "
+                  "may lie behind it; give them with --shape");
   }
   if (!named) return fail(Fault::Unsupported, std::string(unfollowed));
   return std::move(*named);
@@ -104,6 +124,10 @@ Result<SizeFormula> place_named(const FreeReading& in, const Number& bound, cons
 
 // The least of a place and the length.
 Result<SizeFormula> within_axis(const SizeFormula& place, const SizeFormula& length) {
+  const auto apart = difference(length, place);
+  const SizeBounds bounds = apart ? bounds_of(*apart) : SizeBounds{};
+  if (bounds.least && *bounds.least >= 0) return place;
+  if (bounds.most && *bounds.most <= 0) return length;
   const auto always = [&](auto holds) {
     return at_all_sizes({&place, &length}, [&](const std::vector<Size>& v) { return holds(v[0], v[1]); });
   };
@@ -202,10 +226,18 @@ Result<ValueId> padded_by(const FreeReading& in, ValueId x, Size axis, const Num
       return padded ? add_one(in, Slice{axis, -all, std::nullopt, 1}, {*padded}) : padded;
     }
   }
-  if (mode != PadMode::Constant && (!stays_from_0(*first) || !stays_from_0(*last)))
-    return fail(Fault::Unsupported,
-                "pads that are computed from free sizes and cut cells off at some of them, in a mode "
-                "that repeats cells; give the sizes with --shape");
+  if (mode != PadMode::Constant && (!stays_from_0(*first) || !stays_from_0(*last))) {
+    // What is cut off is cut first: what is left repeats its own cells.
+    const SizeFormula none = SizeFormula::of(0);
+    const auto more_first = greatest(*first, none), more_last = greatest(*last, none);
+    const auto start = more_first ? difference(*more_first, *first) : std::nullopt,
+               gone = more_last ? difference(*more_last, *last) : std::nullopt;
+    const auto stop = gone ? difference(*length, *gone) : std::nullopt;
+    const auto end = stop ? greatest(*stop, none) : std::nullopt;
+    if (!start || !end) return fail(Fault::Unsupported, std::string(unfollowed));
+    auto part = free_part(in, x, FreePart{axis, number_of(*start), number_of(*end), 1});
+    return part ? padded_by(in, *part, axis, number_of(*more_first), number_of(*more_last), mode, value) : part;
+  }
   const bool known_mode = mode == PadMode::Constant || mode == PadMode::Reflect || mode == PadMode::Edge;
   if (!known_mode)
     return fail(Fault::Unsupported, "pads of this mode that are computed from free sizes; give them with --shape");
@@ -238,6 +270,38 @@ Result<ValueId> repeated_by(const FreeReading& in, ValueId x, Size axis, const N
     return merged_axes(call, call.add(ExpandLike{axis, cells->axis}, {call.add(Unsqueeze{{axis}}, {x}), cells->value}),
                        axis);
   });
+}
+
+Result<std::vector<ValueId>> largest_of(const FreeReading& in, ValueId x, Size axis, const Number& count,
+                                        bool largest) {
+  auto wanted = followed(in, count);
+  if (!wanted) return pass(wanted);
+  const auto rank = static_cast<std::size_t>(in.graph[x].type.rank());
+  const DType dtype = in.graph[x].type.dtype;
+  const SizeBounds bounds = bounds_of(*wanted);
+  constexpr Size most = 65536;
+  if (!bounds.most || *bounds.most > most)
+    return fail(Fault::Unsupported,
+                "takes as many of the largest as free sizes say, without a bound; give them with --shape");
+  if (!is_floating(dtype))
+    return fail(Fault::Unsupported,
+                "takes as many of the largest whole numbers as free sizes say; give them with --shape");
+  // As many as there may ever be, of cells that reach for them, and of these the first.
+  const double none = largest ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
+  Pad pad{.before = Sizes(rank, 0), .after = Sizes(rank, 0), .mode = PadMode::Constant, .value = none};
+  pad.after[static_cast<std::size_t>(axis)] = *bounds.most;
+  const Json plain = Json::object();
+  FunctionCall call(in.graph, "TopK", plain, {}, in.layer);
+  const auto found = call.add_all(TopK{axis, *bounds.most, largest}, {call.add(std::move(pad), {x})});
+  if (auto done = call.done(); !done) return pass(done);
+  in.sizes.follow(in.graph);
+  std::vector<ValueId> results;
+  for (const ValueId one : found) {
+    auto cut = free_part(in, one, FreePart{axis, std::nullopt, count, 1});
+    if (!cut) return pass(cut);
+    results.push_back(*cut);
+  }
+  return results;
 }
 
 Numbers with_rest(const Graph& graph, UnknownSizes& sizes, Numbers wanted, const Shaped& data) {

@@ -35,6 +35,9 @@ Result<ValueId> padded_by(const FreeReading& in, ValueId x, Size axis, const Num
 // The whole of x so many times along the axis.
 Result<ValueId> repeated_by(const FreeReading& in, ValueId x, Size axis, const Number& times);
 
+// The `count` largest (smallest) numbers along the axis and their places, as TopK gives them. Fails: a count without a bound.
+Result<std::vector<ValueId>> largest_of(const FreeReading& in, ValueId x, Size axis, const Number& count, bool largest);
+
 // The number that -1 stands for in a new shape for `data`, put in its place where it follows.
 Numbers with_rest(const Graph& graph, UnknownSizes& sizes, Numbers wanted, const Shaped& data);
 

@@ -15,16 +15,14 @@ using Kind = Number::Kind;
 
 bool whole_factor(const Number& n) { return n.real == std::floor(n.real); }
 
-// One of the factor's parts in 2, 4, 8, ... is a quotient that floating numbers round to nothing else.
-Number rounded_multiple(const Number& n, bool down) {
-  constexpr double most = 1024;
-  double parts = 1;
-  while (parts < most && n.real * parts != std::floor(n.real * parts)) parts *= 2;
-  const double factor = n.real * parts;
-  if (factor != std::floor(factor) || std::abs(factor) > 0x1p20) return {};
-  const auto divisor = static_cast<Size>(parts);
-  const auto top = times(SizeFormula::of_size(n.size), static_cast<Size>(factor)),
-             more = times(SizeFormula::of(n.whole), divisor);
+// A part in 2, 4, 8, ... floating numbers round to nothing else. So they do a quotient by another number: it lies as far from the next
+// whole number as one part, which is more than the rounding of all sizes that they hold. Float64 has the same numbers for products with
+// 1 / 49, which are below 1 at 49: there a quotient is none that is known.
+Number rounded_multiple(const Number& n, bool down, DType dtype) {
+  const auto parts = fraction_of(n);
+  if (!parts || ((parts->second & (parts->second - 1)) != 0 && dtype != DType::F32)) return {};
+  const Size divisor = parts->second;
+  const auto top = times(SizeFormula::of_size(n.size), parts->first), more = times(SizeFormula::of(n.whole), divisor);
   const auto all = top && more ? sum(*top, *more) : std::nullopt;
   const auto raised = all && !down ? sum(*all, SizeFormula::of(divisor - 1)) : all;
   return raised ? number_of(floor_quotient(*raised, divisor)) : Number{};
@@ -213,12 +211,12 @@ const Number& stretched(const Numbers& from, const Sizes& shape, std::size_t i) 
   return from.all[place];
 }
 
-Number cast(const Number& n, DType to) {
+Number cast(const Number& n, DType from, DType to) {
   if (is_floating(to)) return n.kind == Kind::Whole ? Number::of(static_cast<double>(n.whole)) : n;
   if (to == DType::Bool) return n.known() ? truth(n.value() != 0) : Number{};
   if (n.kind == Kind::Real && std::abs(n.real) < 0x1p53) return Number::of(static_cast<std::int64_t>(n.real));
   if (n.kind == Kind::Multiple && !whole_factor(n))
-    return n.real > 0 && n.whole >= 0 ? rounded_multiple(n, true) : Number{};
+    return n.real > 0 && n.whole >= 0 ? rounded_multiple(n, true, from) : Number{};
   return n.kind == Kind::Real ? Number{} : n;
 }
 
@@ -226,7 +224,7 @@ bool is_known_unary(Function f) {
   return f == Function::Sqrt || f == Function::Not || (keeps_whole(f) && f != Function::Sign);
 }
 
-Number unary(Function function, const Number& n) {
+Number unary(Function function, const Number& n, DType dtype) {
   const bool is_whole =
       n.kind == Kind::Whole || n.kind == Kind::Computed || (n.kind == Kind::Multiple && whole_factor(n));
   switch (function) {
@@ -237,14 +235,14 @@ Number unary(Function function, const Number& n) {
     case Function::Sqrt: return n.kind == Kind::Real ? Number::of(std::sqrt(n.real)) : Number{};
     case Function::Abs:
       if (n.kind == Kind::Whole && n.whole < 0) return negated(n);
-      if (is_whole && !n.known()) return by_formulas(BinaryFunction::Maximum, n, unary(Function::Negate, n));
+      if (is_whole && !n.known()) return by_formulas(BinaryFunction::Maximum, n, unary(Function::Negate, n, dtype));
       if (n.kind == Kind::Multiple) return {};
       return n.kind == Kind::Real ? Number::of(std::abs(n.real)) : n;
     case Function::Floor:
-      if (n.kind == Kind::Multiple && !is_whole) return rounded_multiple(n, true);
+      if (n.kind == Kind::Multiple && !is_whole) return rounded_multiple(n, true, dtype);
       return is_whole ? n : n.kind == Kind::Real ? Number::of(std::floor(n.real)) : Number{};
     case Function::Ceil:
-      if (n.kind == Kind::Multiple && !is_whole) return rounded_multiple(n, false);
+      if (n.kind == Kind::Multiple && !is_whole) return rounded_multiple(n, false, dtype);
       return is_whole ? n : n.kind == Kind::Real ? Number::of(std::ceil(n.real)) : Number{};
     case Function::Round: return is_whole ? n : n.kind == Kind::Real ? Number::of(std::nearbyint(n.real)) : Number{};
     default: return {};
@@ -268,6 +266,17 @@ MaybeFormula formula_of(const Number& number) {
   if (number.kind != Kind::Multiple || !whole_factor(number) || std::abs(number.real) > 0x1p40) return std::nullopt;
   const auto multiple = times(SizeFormula::of_size(number.size), static_cast<Size>(number.real));
   return multiple ? sum(*multiple, SizeFormula::of(number.whole)) : std::nullopt;
+}
+
+std::optional<std::pair<Size, Size>> fraction_of(const Number& number) {
+  constexpr Size most = 4096;
+  if (number.kind != Kind::Multiple || !(std::abs(number.real) < 0x1p20)) return std::nullopt;
+  for (Size parts = 1; parts <= most; ++parts) {
+    const double top = std::round(number.real * static_cast<double>(parts));
+    if (top != 0 && std::abs(top) < 0x1p20 && top / static_cast<double>(parts) == number.real)
+      return std::pair(static_cast<Size>(top), parts);
+  }
+  return std::nullopt;
 }
 
 Number number_of(const MaybeFormula& formula) {
@@ -315,14 +324,14 @@ std::optional<Numbers> chosen(const Numbers& condition, const Numbers& yes, cons
 
 Numbers as_type(const Numbers& x, DType dtype) {
   Numbers out{dtype, x.shape, {}};
-  for (const Number& n : x.all) out.all.push_back(held(cast(n, dtype), dtype));
+  for (const Number& n : x.all) out.all.push_back(held(cast(n, x.dtype, dtype), dtype));
   return out;
 }
 
 std::optional<Numbers> one_by_one(Function function, const Numbers& x) {
   if (!is_known_unary(function)) return std::nullopt;
   Numbers out{x.dtype, x.shape, {}};
-  for (const Number& n : x.all) out.all.push_back(held(unary(function, n), x.dtype));
+  for (const Number& n : x.all) out.all.push_back(held(unary(function, n, x.dtype), x.dtype));
   return out;
 }
 

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace convoy {
@@ -41,6 +42,8 @@ struct Number {
 
 // A whole number as a formula. Nothing: another number.
 MaybeFormula formula_of(const Number& number);
+// The factor of a Multiple as a quotient of whole numbers, both small: 160 / 441. Nothing: it is none.
+std::optional<std::pair<Size, Size>> fraction_of(const Number& number);
 // The simplest kind of number that it is; of kind Unknown where there is none.
 Number number_of(const MaybeFormula& formula);
 

@@ -1,6 +1,8 @@
 #include "formats/places.h"
 
 #include "base/whole_tensor.h"
+#include "formats/free_reshape.h"
+#include "formats/put.h"
 #include "ops/expect.h"
 
 #include <algorithm>
@@ -276,8 +278,12 @@ ValueId scattered_flat(FunctionCall& call, ValueId data, ValueId updates, const 
 
 ValueId scattered(FunctionCall& call, ValueId data, ValueId at, ValueId updates, const std::string& reduction,
                   Negative negative) {
-  const Tensor* known = call.failed() ? nullptr : known_indices(call, at);
-  if (!known || call.failed()) return {};
+  if (call.failed()) return {};
+  const Tensor* known = call.constant(at);
+  if (!known) {
+    const auto function = reduction == "none" ? std::nullopt : std::optional(function_of_reduction(reduction));
+    return put_rows(call, data, at, updates, function, negative == Negative::Counts);
+  }
   const Tensor indices = *known;
   const Size depth = indices.rank() > 0 ? indices.shape().back() : 0;
   if (depth < 1 || depth > call.rank(data)) {
@@ -360,7 +366,6 @@ namespace {
 // Where each cell along `time` is taken from, for lengths that the model computes.
 ValueId by_computed_lengths(FunctionCall& call, ValueId x, ValueId lengths, Size time, Size batch) {
   const Dim steps = call.dim(x, time);
-  if (!steps.known()) call.refuse(Fault::Unsupported, "a number of steps that is not known: " + text_of(call.shape(x)));
   if (call.failed()) return {};
   const Size rank = call.rank(x);
   if (call.type(lengths).dtype != DType::I64) lengths = call.add(Cast{DType::I64}, {lengths});
@@ -368,12 +373,22 @@ ValueId by_computed_lengths(FunctionCall& call, ValueId x, ValueId lengths, Size
   for (Size i = 0; i < rank; ++i)
     if (i != batch) gone.push_back(i);
   lengths = call.add(Unsqueeze{gone}, {lengths});
-  along[static_cast<std::size_t>(time)] = *steps;
-  std::vector<std::int64_t> all(static_cast<std::size_t>(*steps));
-  std::iota(all.begin(), all.end(), 0);
-  const ValueId own = call.make_constant("steps", Tensor::of(along, all));
-  for (std::int64_t& n : all) n = -1 - n;
-  const ValueId turned = call.make_constant("turned", Tensor::of(along, std::move(all)));
+  ValueId own, turned;
+  if (steps.known()) {
+    along[static_cast<std::size_t>(time)] = *steps;
+    std::vector<std::int64_t> all(static_cast<std::size_t>(*steps));
+    std::iota(all.begin(), all.end(), 0);
+    own = call.make_constant("steps", Tensor::of(along, all));
+    for (std::int64_t& n : all) n = -1 - n;
+    turned = call.make_constant("turned", Tensor::of(along, std::move(all)));
+  } else {
+    Sizes others;
+    for (Size i = 0; i < rank; ++i)
+      if (i != time) others.push_back(i);
+    own = call.add(Unsqueeze{others}, {counted_along(call, x, time)});
+    turned = call.add(Binary{BinaryFunction::Subtract},
+                      {call.make_constant("last", whole_tensor(DType::I64, {}, {-1})), own});
+  }
   const ValueId mirrored = call.add(Binary{BinaryFunction::Add}, {lengths, turned});
   const ValueId within = call.add(Binary{BinaryFunction::Less}, {own, lengths});
   ValueId places = call.add(Where{}, {within, mirrored, own});
@@ -393,14 +408,13 @@ ValueId reversed_sequences(FunctionCall& call, ValueId x, ValueId at, Size time,
                                    std::to_string(batch) + " of shape " + text_of(call.shape(x)));
   if (call.failed()) return {};
   const Tensor* known = call.constant(at);
-  if (!known) return by_computed_lengths(call, x, at, time, batch);
-  const Sizes lengths = known->integers();
   const Dim steps = call.dim(x, time);
-  if (steps.known() && std::ranges::all_of(lengths, [&](Size n) { return n == *steps; }))
-    return call.add(Slice{time, {}, {}, -1}, {x});
+  if (!known || !steps.known()) return by_computed_lengths(call, x, at, time, batch);
+  const Sizes lengths = known->integers();
+  if (std::ranges::all_of(lengths, [&](Size n) { return n == *steps; })) return call.add(Slice{time, {}, {}, -1}, {x});
   const auto count = static_cast<Size>(lengths.size());
-  if (!steps.known() || *steps < 1 || count > most_places / *steps)
-    call.refuse(Fault::Unsupported, "a number of steps that is not known: " + text_of(call.shape(x)));
+  if (*steps < 1 || count > most_places / *steps)
+    call.refuse(Fault::Limit, "takes " + std::to_string(count) + " sequences of " + std::to_string(*steps) + " steps");
   if (call.dim(x, batch).known() && call.dim(x, batch) != Dim(count))
     call.refuse(Fault::Format, "lengths of " + std::to_string(count) + " examples for shape " + text_of(call.shape(x)));
   // Examples, steps, the rest.

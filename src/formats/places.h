@@ -23,7 +23,7 @@ ValueId gathered_by_example(FunctionCall& call, ValueId x, ValueId indices, Size
 // "add", "mul", "max" or "min".
 BinaryFunction function_of_reduction(const std::string& reduction);
 // How several numbers for one place meet: "none" (the last stays), "add", "mul", "max", "min".
-// `data` with `updates` put in at the rows of `indices`, which must be known. Fails: places outside, axes of free sizes.
+// `data` with `updates` put in at the rows of `indices`. Fails: places outside, axes of free sizes, where they are known.
 ValueId scattered(FunctionCall& call, ValueId data, ValueId indices, ValueId updates, const std::string& reduction,
                   Negative negative);
 // Zeros of this shape with the updates added in; the zeros are of the updates' type.

@@ -1,6 +1,7 @@
 #include "formats/put.h"
 
 #include "base/whole_tensor.h"
+#include "formats/free_reshape.h"
 #include "ops/expect.h"
 
 #include <algorithm>
@@ -39,7 +40,16 @@ ValueId with_axis_back(FunctionCall& call, ValueId x, Size axis) {
   return call.add(Transpose{order}, {x});
 }
 
-ValueId counted(FunctionCall& call, Size count, Sizes shape) {
+// The places along the last axis of x, [n]; with `rows` [n, 1].
+ValueId places_along(FunctionCall& call, ValueId x, bool rows) {
+  const Size last = call.failed() ? 0 : call.rank(x) - 1;
+  const Dim size = call.dim(x, last);
+  if (!size.known()) {
+    const ValueId places = counted_along(call, x, last);
+    return rows ? call.add(Unsqueeze{{1}}, {places}) : places;
+  }
+  const Size count = *size;
+  Sizes shape = rows ? Sizes{count, 1} : Sizes{count};
   std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
   std::iota(numbers.begin(), numbers.end(), std::int64_t{0});
   return call.make_constant("places", Tensor::of(std::move(shape), std::move(numbers)));
@@ -73,6 +83,7 @@ ValueId lengthened(FunctionCall& call, ValueId x, Size axis, Size size, double n
 PutCells put_cells(FunctionCall& call, ValueId into, ValueId index, ValueId from, Size axis) {
   const Size rank = call.rank(into);
   const bool is_list = rank > 1 && call.rank(index) == 1;
+  if (!call.failed() && rank == 0) call.refuse(Fault::Unsupported, "puts into a number without axes");
   if (!call.failed() && !is_list && call.rank(index) != rank)
     call.refuse(Fault::Format,
                 "the index has " + std::to_string(call.rank(index)) + " axes, the tensor " + std::to_string(rank));
@@ -93,15 +104,15 @@ PutCells put_cells(FunctionCall& call, ValueId into, ValueId index, ValueId from
     index = lengthened(call, index, i, *whole, -1, "no_entry");
     if (call.failed()) return {};
   }
-  PutCells put{
-      .axis = axis, .entries = known_size(call, index, is_list ? 0 : axis), .cells = known_size(call, into, axis)};
-  if (checked_multiply(put.entries, put.cells).value_or(most_pairs + 1) > most_pairs)
+  PutCells put{.axis = axis, .entries = call.dim(index, is_list ? 0 : axis), .cells = call.dim(into, axis)};
+  if (put.entries.known() && put.cells.known() &&
+      checked_multiply(*put.entries, *put.cells).value_or(most_pairs + 1) > most_pairs)
     call.refuse(Fault::Limit,
-                "puts " + std::to_string(put.entries) + " entries into " + std::to_string(put.cells) + " cells");
+                "puts " + std::to_string(*put.entries) + " entries into " + std::to_string(*put.cells) + " cells");
   for (Size i = 0; i < call.rank(from) && !call.failed(); ++i) {  // what the index does not reach is not read
-    const Dim wanted = i == axis ? Dim(put.entries) : call.dim(is_list ? into : index, i), has = call.dim(from, i);
+    const Dim wanted = i == axis ? put.entries : call.dim(is_list ? into : index, i), has = call.dim(from, i);
     if (has == wanted) continue;
-    if (!has.known() || !wanted.known() || *has < *wanted || is_list)
+    if ((has.known() && wanted.known() && *has < *wanted) || !wanted.known() || is_list)
       call.refuse(Fault::Format, "a source of shape " + text_of(call.shape(from)) + " for an index of shape " +
                                      text_of(call.shape(index)));
     else from = call.add(Slice{.axis = i, .start = {}, .stop = *wanted}, {from});
@@ -119,12 +130,12 @@ namespace {
 // [..., K, cells]: whether this entry means that cell.
 ValueId meant(FunctionCall& call, const PutCells& put) {
   const ValueId entries = call.add(Unsqueeze{{call.rank(put.index)}}, {put.index});
-  return call.add(Binary{BinaryFunction::Equal}, {entries, counted(call, put.cells, {put.cells})});
+  return call.add(Binary{BinaryFunction::Equal}, {entries, places_along(call, put.into, false)});
 }
 
 // The last entry that means each cell, -1 where none does: [..., cells].
 ValueId last_entry(FunctionCall& call, const PutCells& put, ValueId means) {
-  const ValueId entry = counted(call, put.entries, {put.entries, 1});
+  const ValueId entry = places_along(call, put.index, true);
   const ValueId none = number_of_type(call, "none", -1, DType::I64);
   const ValueId each = call.add(Where{}, {means, entry, none});
   if (call.failed()) return {};
@@ -210,14 +221,83 @@ ValueId averaged_cells(FunctionCall& call, const PutCells& put, bool includes_se
   return with_axis_back(call, call.add(Where{}, {reached, mean, put.into}), put.axis);
 }
 
-ValueId counted_from_front(FunctionCall& call, ValueId index, Size cells) {
+ValueId counted_from_front(FunctionCall& call, ValueId index, ValueId x, Size axis) {
   if (call.failed()) return index;
   if (call.type(index).dtype != DType::I64) index = call.add(Cast{DType::I64}, {index});
-  const ValueId count = number_of_type(call, "cells", static_cast<double>(cells), DType::I64);
+  const Dim cells = call.rank(x) == 0 ? Dim(1) : call.dim(x, axis);
+  const ValueId count = cells.known() ? number_of_type(call, "cells", static_cast<double>(*cells), DType::I64)
+                                      : length_along(call, x, axis);
   const ValueId zero = number_of_type(call, "zero", 0, DType::I64);
   const ValueId is_behind = call.add(Binary{BinaryFunction::Less}, {index, zero});
   const ValueId counted_up = call.add(Binary{BinaryFunction::Add}, {index, count});
   return call.add(Where{}, {is_behind, counted_up, index});
+}
+
+ValueId put_rows(FunctionCall& call, ValueId into, ValueId index, ValueId from, std::optional<BinaryFunction> function,
+                 bool from_end) {
+  const Size rank = call.failed() ? 0 : call.rank(into), rows = call.failed() ? 0 : call.rank(index);
+  const Dim last = rows > 0 ? call.dim(index, rows - 1) : Dim();
+  if (!call.failed() && (!last.known() || *last < 1 || *last > rank || call.rank(from) != rows - 1 + rank - *last))
+    call.refuse(last.known() ? Fault::Format : Fault::Unsupported,
+                "indices of shape " + text_of(call.shape(index)) + " and updates of shape " +
+                    text_of(call.shape(from)) + " do not fit data of shape " + text_of(call.shape(into)));
+  if (call.failed()) return {};
+  const Size depth = *last;
+  if (rows == 1) index = call.add(Unsqueeze{{0}}, {index}), from = call.add(Unsqueeze{{0}}, {from});
+  for (Size i = 2; i < rows; ++i) index = merged_axes(call, index, 0), from = merged_axes(call, from, 0);
+  if (call.failed()) return {};
+  std::optional<Size> pairs = call.dim(index, 0).size();
+  for (Size i = 0; i < (function ? rank : depth) && pairs; ++i) {
+    const auto size = call.dim(into, i).size();
+    pairs = size ? checked_multiply(*pairs, *size).value_or(most_pairs + 1) : size;
+  }
+  if (pairs.value_or(0) > most_pairs)
+    call.refuse(Fault::Limit, "puts rows of shape " + text_of(call.shape(from)) + " into " + text_of(call.shape(into)));
+  // [entries, the indexed axes]: whether the entry means the cell.
+  ValueId means;
+  for (Size i = 0; i < depth && !call.failed(); ++i) {
+    ValueId place = call.add(Squeeze{{1}}, {call.add(Slice{1, i, i + 1, 1}, {index})});
+    if (from_end) place = counted_from_front(call, place, into, i);
+    else if (call.type(place).dtype != DType::I64) place = call.add(Cast{DType::I64}, {place});
+    Sizes behind(static_cast<std::size_t>(depth)), others{0};
+    std::iota(behind.begin(), behind.end(), Size{1});
+    for (Size k = 0; k < depth; ++k)
+      if (k != i) others.push_back(k + 1);
+    const ValueId cells = call.add(Unsqueeze{others}, {counted_along(call, into, i)});
+    const ValueId here = call.add(Binary{BinaryFunction::Equal}, {call.add(Unsqueeze{behind}, {place}), cells});
+    means = means ? call.add(Binary{BinaryFunction::And}, {means, here}) : here;
+  }
+  if (call.failed()) return {};
+  Sizes rest(static_cast<std::size_t>(rank - depth));
+  std::iota(rest.begin(), rest.end(), depth);
+  const auto beside_rest = [&](ValueId x, Size more) {
+    Sizes axes = rest;
+    for (Size& axis : axes) axis += more;
+    return axes.empty() ? x : call.add(Unsqueeze{axes}, {x});
+  };
+  if (!function) {
+    Sizes behind(static_cast<std::size_t>(depth));
+    std::iota(behind.begin(), behind.end(), Size{1});
+    const ValueId entry = call.add(Unsqueeze{behind}, {counted_along(call, index, 0)});
+    const ValueId each = call.add(Where{}, {means, entry, number_of_type(call, "none", -1, DType::I64)});
+    const ValueId found = call.add(Reduce{Reduction::Maximum, {0}, false}, {each});
+    const ValueId place =
+        call.add(Binary{BinaryFunction::Maximum}, {found, number_of_type(call, "zero", 0, DType::I64)});
+    const ValueId taken = call.add(Gather{0}, {from, place});
+    return call.add(Where{}, {beside_rest(is_reached(call, found), 0), taken, into});
+  }
+  const auto* folds = std::ranges::find(neutrals, *function, &Neutral::function);
+  const DType dtype = call.type(into).dtype;
+  if (folds == neutrals.end() || (!is_floating(dtype) && std::isinf(folds->number))) {
+    call.refuse(Fault::Unsupported, "keeps the largest or smallest whole number of each place, which is not carried");
+    return {};
+  }
+  Sizes between(static_cast<std::size_t>(depth));
+  std::iota(between.begin(), between.end(), Size{1});
+  const ValueId rows_of = call.add(Unsqueeze{between}, {from});
+  const ValueId each =
+      call.add(Where{}, {beside_rest(means, 1), rows_of, number_of_type(call, "neutral", folds->number, dtype)});
+  return call.add(Binary{folds->function}, {into, call.add(Reduce{folds->reduction, {0}, false}, {each})});
 }
 
 }  // namespace convoy

@@ -3,16 +3,19 @@
 #pragma once
 #include "formats/function.h"
 
+#include <optional>
+
 namespace convoy {
 
 // What is put where: the axis is the last one of all of them.
 struct PutCells {
   ValueId into, index, from;  // from [..., K], or of no axes
-  Size axis = 0, entries = 0, cells = 0;
+  Size axis = 0;
+  Dim entries{}, cells{};
 };
 
 // `index` has the axes of `into`, or the scattered one alone. Cells that a smaller index does not reach are those that its entries of
-// -1 mean: none. Fails: shapes that do not fit, axes of free sizes, very many entries times cells.
+// -1 mean: none. Fails: shapes that do not fit, axes of free sizes beside the scattered one, very many entries times cells.
 PutCells put_cells(FunctionCall& call, ValueId into, ValueId index, ValueId from, Size axis);
 
 // Of several entries for one cell the last one is taken.
@@ -22,7 +25,13 @@ ValueId folded_cells(FunctionCall& call, const PutCells& put, BinaryFunction fun
 // The mean of all entries of a cell, and of what stood there.
 ValueId averaged_cells(FunctionCall& call, const PutCells& put, bool includes_self);
 
-// Places of an axis of so many cells, those below 0 counted from its end.
-ValueId counted_from_front(FunctionCall& call, ValueId index, Size cells);
+// Places along an axis of x, those below 0 counted from its end.
+ValueId counted_from_front(FunctionCall& call, ValueId index, ValueId x, Size axis);
+
+// `from` [rows..., rest] put in at the rows of `index` [rows..., depth], each a place along the first axes of `into`; of several
+// rows for one place the last is taken, or all are folded. Axes of any sizes may be free. `from_end`: places below 0 count from
+// there; others that lie outside are passed over. Fails: shapes that do not fit, very many rows times cells.
+ValueId put_rows(FunctionCall& call, ValueId into, ValueId index, ValueId from, std::optional<BinaryFunction> function,
+                 bool from_end);
 
 }  // namespace convoy

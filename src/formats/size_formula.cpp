@@ -307,24 +307,36 @@ SizeBounds sum_bounds(const SizeFormula& formula) {
   return all;
 }
 
+// Of a sum in which a difference is taken as 0 where it is below: the sum without it or with it as it is, whichever is more (less,
+// where it is taken away).
+SizeBounds bounds_by_cases(const SizeFormula& formula, int depth) {
+  SizeBounds all = sum_bounds(formula);
+  constexpr int most = 4;
+  const auto found = std::ranges::find_if(
+      formula.terms, [](const auto& term) { return term.second.first.kind == TermKind::Positive; });
+  if (found == formula.terms.end() || depth == most) return all;
+  const auto& [term, count] = found->second;
+  SizeFormula rest = formula;
+  rest.terms.erase(found->first);
+  const auto own = times(term.of[0], count);
+  const auto with = own ? sum(rest, *own) : std::nullopt;
+  if (!with) return all;
+  const SizeBounds first = bounds_by_cases(rest, depth + 1), second = bounds_by_cases(*with, depth + 1);
+  const auto either = [](std::optional<Size> a, std::optional<Size> b, bool greater) {
+    return !a ? b : !b ? a : std::optional(greater ? std::max(*a, *b) : std::min(*a, *b));
+  };
+  const auto both = [&](std::optional<Size> a, std::optional<Size> b, bool greater) {
+    return a && b ? either(a, b, greater) : std::nullopt;
+  };
+  const bool adds = count > 0;
+  const auto least = adds ? either(first.least, second.least, true) : both(first.least, second.least, false),
+             most_of = adds ? both(first.most, second.most, true) : either(first.most, second.most, false);
+  return {either(all.least, least, true), either(all.most, most_of, false)};
+}
+
 }  // namespace
 
-SizeBounds bounds_of(const SizeFormula& formula) {
-  SizeBounds all = sum_bounds(formula);
-  const auto split = split_least(formula);
-  if (!split || split->parts.empty()) return all;
-  SizeBounds other = sum_bounds(split->rest);
-  for (const LeastOf& part : split->parts) {
-    const SizeBounds one = bounds_of(part.formula);
-    const auto below = [&](std::optional<Size> n) { return n ? std::optional(std::min(*n, part.bound)) : n; };
-    other.least = added_bounds(other.least, scaled_bound(below(one.least), part.count));
-    other.most =
-        added_bounds(other.most, scaled_bound(one.most ? below(one.most) : std::optional(part.bound), part.count));
-  }
-  if (other.least && (!all.least || *other.least > *all.least)) all.least = other.least;
-  if (other.most && (!all.most || *other.most < *all.most)) all.most = other.most;
-  return all;
-}
+SizeBounds bounds_of(const SizeFormula& formula) { return bounds_by_cases(formula, 0); }
 
 std::vector<SizeId> sizes_in(const SizeFormula& formula) {
   std::set<SizeId> found;

@@ -8,14 +8,8 @@
 namespace convoy {
 
 std::optional<Place> owner_of(const Graph& graph, UnknownSizes& sizes, SizeId size) {
-  for (std::size_t i = 0; i < graph.values.size(); ++i) {
-    const ValueId value{static_cast<std::int32_t>(i)};
-    if (graph[value].constant) continue;
-    const auto& mine = sizes.of(value);
-    for (std::size_t axis = 0; axis < mine.size(); ++axis)
-      if (mine[axis] == size && !graph[value].type.shape[axis].known()) return Place{value, static_cast<Size>(axis)};
-  }
-  return std::nullopt;
+  const auto found = sizes.axis_of_size(graph, size);
+  return found ? std::optional(Place{found->first, static_cast<Size>(found->second)}) : std::nullopt;
 }
 
 std::optional<OwnedShape> shape_by_owners(Graph& graph, UnknownSizes& sizes, const Numbers& wanted, const Shaped& data,

@@ -188,6 +188,14 @@ bool holds(const MaybeFormula& formula, const SizeRule& rule, const std::vector<
 
 MaybeFormula UnknownSizes::fitted(const Graph& graph, const Made& made) {
   const Node& node = graph[made.node];
+  if (std::holds_alternative<SliceBehind>(node.op)) {
+    const auto length = [&](std::size_t i) {
+      const Dim size = graph[node.inputs[i]].type.shape.front();
+      return size.known() ? SizeFormula::of(*size) : SizeFormula::of_size(of(node.inputs[i]).front());
+    };
+    const auto apart = difference(length(0), length(1));
+    return apart ? greatest(*apart, SizeFormula::of(0)) : std::nullopt;
+  }
   std::set<SizeId> all;
   for (const ValueId input : node.inputs)
     if (input && !graph[input].constant)
@@ -238,6 +246,36 @@ MaybeFormula UnknownSizes::followed(const Graph& graph, const SizeFormula& formu
 
 void UnknownSizes::follow(const Graph& graph) {
   for (; nodes_ < graph.nodes.size(); ++nodes_) follow_node(graph, NodeId{static_cast<std::int32_t>(nodes_)});
+}
+
+void UnknownSizes::find_axes(const Graph& graph) {
+  follow(graph);
+  for (; values_ < graph.values.size(); ++values_) {
+    const ValueId value{static_cast<std::int32_t>(values_)};
+    if (graph[value].constant) continue;
+    const auto& mine = of(value);
+    for (std::size_t axis = 0; axis < mine.size(); ++axis)
+      if (mine[axis] >= 0 && !graph[value].type.shape[axis].known() &&
+          by_size_.emplace(mine[axis], Axis{value, axis}).second)
+        unnamed_.push_back(mine[axis]);
+  }
+}
+
+std::optional<UnknownSizes::Axis> UnknownSizes::axis_of_size(const Graph& graph, SizeId size) {
+  find_axes(graph);
+  const auto found = by_size_.find(size);
+  return found == by_size_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<UnknownSizes::Axis> UnknownSizes::axis_as_long(const Graph& graph, const SizeFormula& formula) {
+  if (const auto size = formula.single()) return axis_of_size(graph, *size);
+  find_axes(graph);
+  for (const SizeId size : std::exchange(unnamed_, {})) {
+    const auto its = followed(graph, SizeFormula::of_size(size));
+    if (const auto same = its ? raised(*its) : std::nullopt) by_formula_.emplace(same->text(), by_size_.at(size));
+  }
+  const auto found = by_formula_.find(formula.text());
+  return found == by_formula_.end() ? std::nullopt : std::optional(found->second);
 }
 
 }  // namespace convoy

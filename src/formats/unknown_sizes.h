@@ -4,6 +4,10 @@
 #include "graph/graph.h"
 
 #include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace convoy {
 
@@ -19,6 +23,12 @@ class UnknownSizes {
   // How a number follows from sizes of which none follows from another, found by asking the shape rules of the operators in between.
   MaybeFormula followed(const Graph& graph, const SizeFormula& formula);
 
+  // A value of the graph and its axis that has this size, or is as long as a formula that was followed and raised; inputs before all
+  // others, no constants. Nothing: none has.
+  using Axis = std::pair<ValueId, std::size_t>;
+  std::optional<Axis> axis_of_size(const Graph& graph, SizeId size);
+  std::optional<Axis> axis_as_long(const Graph& graph, const SizeFormula& formula);
+
  private:
   // What a size is that an operator makes of others.
   struct Made {
@@ -31,11 +41,15 @@ class UnknownSizes {
 
   std::vector<SizeId>& room_for(ValueId value, std::size_t axes);
   void follow_node(const Graph& graph, NodeId id);
+  void find_axes(const Graph& graph);  // of the values that came since
 
   std::map<std::string, SizeId> words_;
   std::vector<std::vector<SizeId>> sizes_;  // by value
   std::map<SizeId, Made> made_;
-  std::size_t nodes_ = 0;
+  std::map<SizeId, Axis> by_size_;
+  std::map<std::string, Axis> by_formula_;  // by its text
+  std::vector<SizeId> unnamed_;  // of by_size_, whose formulas nobody asked for yet
+  std::size_t nodes_ = 0, values_ = 0;
   SizeId next_ = 0;
 };
 

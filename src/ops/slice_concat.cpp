@@ -140,4 +140,13 @@ Result<TensorTypes> infer(const ExpandLike& op, const Inputs& in) {
   return one_type(in[0].dtype, std::move(shape));
 }
 
+Result<TensorTypes> infer(const SliceBehind&, const Inputs& in) {
+  if (in[0].rank() != 1 || in[1].rank() != 1)
+    return fail(Fault::Format,
+                "inputs of shapes " + text_of(in[0].shape) + " and " + text_of(in[1].shape) + " are no lists");
+  const Dim all = in[0].shape.front(), gone = in[1].shape.front();
+  const bool known = all.known() && gone.known();
+  return one_type(in[0].dtype, {known ? Dim(std::max<Size>(0, *all - *gone)) : Dim::unknown()});
+}
+
 }  // namespace convoy

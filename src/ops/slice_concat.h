@@ -129,12 +129,24 @@ struct ExpandLike {
   friend bool operator==(const ExpandLike&, const ExpandLike&) = default;
 };
 
+// x [n], other [m] -> x[m:]: the max(n - m, 0) cells of a list behind as many as another is long, both of which may be known only
+// when the model runs.
+struct SliceBehind {
+  static constexpr std::string_view name = "slice_behind";
+  static constexpr std::size_t least_inputs = 2, most_inputs = 2;
+  static constexpr Traits traits{LayerKind::Layout, AxisUse::Made, Contents::Picked, Learnt::Nothing,
+                                 Indices::SecondInput};
+  template <class Visit>
+  static void fields(Visit) {}
+  friend bool operator==(const SliceBehind&, const SliceBehind&) = default;
+};
+
 // Python's slice over a known size: the first index and the number of elements.
 struct SliceRange {
   Size first = 0, count = 0;
 };
 SliceRange resolve(const Slice& slice, Size in);
 
-using SliceConcat = std::tuple<Concat, Slice, Split, Tile, Take, Gather, GatherElements, ExpandLike>;
+using SliceConcat = std::tuple<Concat, Slice, Split, Tile, Take, Gather, GatherElements, ExpandLike, SliceBehind>;
 
 }  // namespace convoy

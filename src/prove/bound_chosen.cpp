@@ -30,6 +30,7 @@ Bounds looked_up(const Evaluation& at) {
 Bounds bound(const Gather&, const Evaluation& at) { return looked_up(at); }
 Bounds bound(const GatherElements&, const Evaluation& at) { return looked_up(at); }
 Bounds bound(const ExpandLike&, const Evaluation& at) { return looked_up(at); }
+Bounds bound(const SliceBehind&, const Evaluation& at) { return looked_up(at); }
 
 // The k-th largest of a row moves by the row's largest error at most.
 Bounds bound(const TopK& op, const Evaluation& at) {

@@ -109,6 +109,12 @@ TEST(Gather, RepeatsAsOftenAsAnotherIsLong) {
   EXPECT_FALSE(ran(ExpandLike{1, 0}, {counting({1, 2}), counting({4})}));
 }
 
+TEST(Slice, BeginsBehindAsManyCellsAsAnotherListHas) {
+  expect_numbers(SliceBehind{}, {counting({5}), counting({2})}, {3}, {3, 4, 5});
+  EXPECT_EQ(ran(SliceBehind{}, {counting({2}), counting({5})})->front().count(), 0);
+  EXPECT_FALSE(ran(SliceBehind{}, {counting({5, 1}), counting({2})}));
+}
+
 TEST(GridSample, ReadsEveryBorderAsPyTorchDoes) {
   const Tensor x = numbers({1, 2, 2, 3}, {1, 5, 2, 7, 3, 4, 0, -2, 6, 8, 9, -1});
   const Tensor grid = numbers({1, 2, 3, 2}, {-1.2, -1, 0.1, 0.3, 0.9, 1.4, 0, 0, -0.5, 0.75, 2.3, -3.1});

@@ -17,6 +17,8 @@ struct Known {
   std::string name{};  // of the initializer whose numbers these are
   std::optional<Tensor> filled{};  // one number, as many times as `fill` says, of which not all is known beforehand
   std::optional<Numbers> fill{};
+  std::optional<Number>
+      each{};  // what every cell of it is, where it is told of as many cells as come when the model runs
   Size narrow = 0;  // the file's element type, where these are carried as a wider one (narrow_types.h)
 
   bool is_zeros() const { return filled && filled->doubles().front() == 0; }

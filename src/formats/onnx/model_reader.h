@@ -64,10 +64,17 @@ class ModelReader {
   // Nodes that are told by numbers which follow from free sizes.
   Status add_range(const ModelNode& node, const std::string& name, const std::vector<Known*>& inputs, Names& names);
   Status add_free(const ModelNode& node, Result<ValueId> made, Names& names);
+  // What all cells of a name are, in every run; nothing: they may differ.
+  std::optional<Number> each_of(Known* known);
+  std::optional<Number> each_of_result(const ModelNode& node, const std::vector<Known*>& inputs);
+  // Whether all cells are as large as the axis is long.
+  bool are_as_long(Known* known, Known* x, std::size_t axis);
   static const Numbers* open_numbers(const std::vector<Known*>& inputs, std::size_t i);
   static bool is_told_freely(const ModelNode& node, const std::vector<Known*>& inputs);
   Status add_told_freely(const ModelNode& node, const std::string& name, const std::vector<Known*>& inputs,
                          Names& names);
+  Status add_largest(const FreeReading& in, ValueId x, const ModelNode& node, const std::vector<Known*>& inputs,
+                     Names& names);
   Result<ValueId> cut_freely(const FreeReading& in, ValueId x, const std::vector<Known*>& inputs);
   Result<ValueId> pad_freely(const FreeReading& in, ValueId x, const ModelNode& node,
                              const std::vector<Known*>& inputs);
@@ -105,6 +112,8 @@ class ModelReader {
   const Numbers* numbers(Known& known);
   // Shape computations, and nodes of known tensors alone. False: the node is neither.
   Result<bool> add_computed(const ModelNode& node, const std::vector<Known*>& inputs, Names& names);
+  std::vector<ValueId> add_values(const ModelNode& node, const std::vector<Known*>& inputs,
+                                  const std::vector<Numbers>& results);
   // The value of a name in the graph.
   Result<ValueId> value_of(const std::string& name, Known& known);
   // Shapes computed from unknown sizes, as the row can read them.

@@ -303,7 +303,9 @@ Status ModelReader::add_own_node(const ModelNode& node, const std::string& name,
   auto narrow = narrow_result(node, inputs);
   if (!narrow) return pass(narrow);
   if (*narrow != 0 && node.type == "QuantizeLinear") return add_narrow_quantize(node, name, *narrow, inputs, names);
+  const auto each = each_of_result(node, inputs);
   auto added = add_in_its_way(node, name, inputs, names);
+  if (Known* known = each && added ? names.find(node.outputs[0]) : nullptr) known->each = each;
   for (const std::string& output : node.outputs)
     if (Known* known = *narrow != 0 && added ? names.find(output) : nullptr) known->narrow = *narrow;
   return added;

@@ -3,6 +3,7 @@
 #include "formats/onnx/model_reader.h"
 
 #include <algorithm>
+#include <array>
 
 namespace convoy::onnx {
 
@@ -48,11 +49,12 @@ Status ModelReader::add_free(const ModelNode& node, Result<ValueId> made, Names&
 }
 
 const Numbers* ModelReader::open_numbers(const std::vector<Known*>& inputs, std::size_t i) {
-  if (i >= inputs.size() || !inputs[i] || inputs[i]->value || inputs[i]->tensor) return nullptr;
+  if (i >= inputs.size() || !inputs[i] || inputs[i]->tensor) return nullptr;
   return inputs[i]->numbers && !inputs[i]->numbers->known() ? &*inputs[i]->numbers : nullptr;
 }
 
 bool ModelReader::is_told_freely(const ModelNode& node, const std::vector<Known*>& inputs) {
+  if (node.type == "TopK" && !inputs.empty() && inputs[0]) return open_numbers(inputs, 1);
   if (inputs.empty() || !inputs[0] || node.outputs.size() != 1) return false;
   if (node.type == "Slice") return open_numbers(inputs, 1) || open_numbers(inputs, 2);
   return (node.type == "Pad" || node.type == "Tile") && open_numbers(inputs, 1);
@@ -63,6 +65,7 @@ Status ModelReader::add_told_freely(const ModelNode& node, const std::string& na
   auto x = value_of(node.inputs[0], *inputs[0]);
   if (!x) return pass(x);
   const FreeReading in{graph_, sizes_, name};
+  if (node.type == "TopK") return add_largest(in, *x, node, inputs, names);
   Result<ValueId> made = node.type == "Slice" ? cut_freely(in, *x, inputs)
                          : node.type == "Pad" ? pad_freely(in, *x, node, inputs)
                                               : tile_freely(in, *x, inputs);
@@ -73,6 +76,25 @@ Status ModelReader::add_told_freely(const ModelNode& node, const std::string& na
     made = same->front();
   }
   return add_free(node, std::move(made), names);
+}
+
+Status ModelReader::add_largest(const FreeReading& in, ValueId x, const ModelNode& node,
+                                const std::vector<Known*>& inputs, Names& names) {
+  const Numbers& count = *open_numbers(inputs, 1);
+  const Size rank = graph_[x].type.rank();
+  const Attribute *said = node.attribute("axis"), *largest = node.attribute("largest");
+  Size axis = said ? said->integer : -1;
+  if (axis < 0) axis += rank;
+  if (count.all.size() != 1 || axis < 0 || axis >= rank)
+    return fail(Fault::Format, "'K' holds " + std::to_string(count.all.size()) + " numbers, expected 1, along axis " +
+                                   std::to_string(axis) + " of " + std::to_string(rank));
+  auto made = largest_of(in, x, axis, count.all.front(), !largest || largest->integer != 0);
+  if (!made) return pass(made);
+  for (std::size_t i = 0; i < node.outputs.size() && i < made->size(); ++i) {
+    file_names_.of_value((*made)[i], node.outputs[i] + turn_);
+    if (auto s = names.add(node.outputs[i], {(*made)[i], {}, {}, false, false}); !s) return s;
+  }
+  return {};
 }
 
 Result<ValueId> ModelReader::cut_freely(const FreeReading& in, ValueId x, const std::vector<Known*>& inputs) {
@@ -142,6 +164,57 @@ Result<ValueId> ModelReader::tile_freely(const FreeReading& in, ValueId x, const
   for (std::size_t i = 0; made && i < times.all.size(); ++i)
     made = repeated_by(in, *made, static_cast<Size>(i), times.all[i]);
   return made;
+}
+
+std::optional<Number> ModelReader::each_of(Known* known) {
+  if (!known) return std::nullopt;
+  if (known->each) return known->each;
+  if (known->filled) return numbers_of(*known->filled).all.front();
+  const Numbers* few = numbers(*known);
+  if (!few || few->all.empty() || few->all.front().kind == Number::Kind::Unknown) return std::nullopt;
+  const bool alike = std::ranges::all_of(few->all, [&](const Number& n) { return n == few->all.front(); });
+  return alike ? std::optional(few->all.front()) : std::nullopt;
+}
+
+// Of operators that give many cells of few, or compute cell by cell.
+std::optional<Number> ModelReader::each_of_result(const ModelNode& node, const std::vector<Known*>& inputs) {
+  constexpr std::array moving{"Expand", "Tile", "Reshape", "Unsqueeze", "Squeeze", "Identity"};
+  constexpr std::array computing{"Cast", "Add", "Sub", "Mul", "Div", "Min", "Max"};
+  const bool moves = std::ranges::find(moving, node.type) != moving.end();
+  if (inputs.empty() || node.outputs.size() != 1 ||
+      (!moves && std::ranges::find(computing, node.type) == computing.end()))
+    return std::nullopt;
+  std::vector<Numbers> alone;
+  for (std::size_t i = 0; i < (moves ? 1 : inputs.size()); ++i) {
+    const auto each = each_of(inputs[i]);
+    if (!each) return std::nullopt;
+    const Known& known = *inputs[i];
+    const DType dtype = known.value    ? graph_[known.value].type.dtype
+                        : known.filled ? known.filled->dtype()
+                        : known.tensor ? known.tensor->dtype()
+                                       : known.numbers->dtype;
+    alone.push_back({dtype, {}, {*each}});
+  }
+  if (moves) return alone.front().all.front();
+  std::vector<const Numbers*> given;
+  for (const Numbers& one : alone) given.push_back(&one);
+  const auto made = computed(node, row_opset(), given);
+  if (!made || made->size() != 1 || made->front().all.size() != 1) return std::nullopt;
+  const Number& each = made->front().all.front();
+  return each.kind == Number::Kind::Unknown ? std::nullopt : std::optional(each);
+}
+
+bool ModelReader::are_as_long(Known* known, Known* x, std::size_t axis) {
+  const auto each = each_of(known);
+  const auto wanted = each ? formula_of(*each) : std::nullopt;
+  if (!wanted || !x || !x->value || axis >= graph_[x->value].type.shape.size()) return false;
+  const Dim size = graph_[x->value].type.shape[axis];
+  const auto& mine = sizes_.of(x->value);
+  const auto length = size.known()         ? std::optional(SizeFormula::of(*size))
+                      : axis < mine.size() ? sizes_.followed(graph_, SizeFormula::of_size(mine[axis]))
+                                           : std::nullopt;
+  const auto followed = sizes_.followed(graph_, *wanted);
+  return length && followed && *length == *followed;
 }
 
 }  // namespace convoy::onnx

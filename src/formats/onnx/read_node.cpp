@@ -6,6 +6,8 @@
 #include "ops/expect.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 namespace convoy::onnx {
 
@@ -71,8 +73,10 @@ Result<bool> ModelReader::add_computed(const ModelNode& node, const std::vector<
   }
   if (all_few && (of_shapes || node.type == "Range"))
     if (auto results = computed(node, row_opset(), few); results && results->size() >= node.outputs.size()) {
+      const auto values = add_values(node, inputs, *results);
       for (std::size_t i = 0; i < node.outputs.size(); ++i)
-        if (auto s = names.add(node.outputs[i], {{}, {}, std::move((*results)[i]), false, true}); !s) return pass(s);
+        if (auto s = names.add(node.outputs[i], {values[i], {}, std::move((*results)[i]), false, true}); !s)
+          return pass(s);
       return true;
     }
   if (!all_known) return false;
@@ -83,6 +87,23 @@ Result<bool> ModelReader::add_computed(const ModelNode& node, const std::vector<
   return true;
 }
 
+// What does not follow from sizes is computed by the operator itself, of values that do. Nothing where nobody needs that, or it cannot
+// be said.
+std::vector<ValueId> ModelReader::add_values(const ModelNode& node, const std::vector<Known*>& inputs,
+                                             const std::vector<Numbers>& results) {
+  std::vector<ValueId> values(node.outputs.size());
+  const auto is_unknown = [](const Number& n) { return n.kind == Number::Kind::Unknown; };
+  if (std::ranges::none_of(results, [&](const Numbers& n) { return std::ranges::any_of(n.all, is_unknown); }))
+    return values;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i] && !value_of(node.inputs[i], *inputs[i])) return values;
+  Names alone;
+  if (!add_row(node, node.own_name() + turn_, inputs, alone)) return values;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (const Known* known = alone.find(node.outputs[i])) values[i] = known->value;
+  return values;
+}
+
 // The value of a name in the graph.
 Result<ValueId> ModelReader::value_of(const std::string& name, Known& known) {
   if (known.value) return known.value;
@@ -91,6 +112,11 @@ Result<ValueId> ModelReader::value_of(const std::string& name, Known& known) {
     auto stretched = stretch(graph_, sizes_, graph_.constant(graph_.unique_name(name), one, false), *known.fill, name);
     if (!stretched) return within("'" + name + "'", std::move(stretched));
     return known.value = *stretched;
+  }
+  if (known.numbers && !known.numbers->known() && !known.tensor) {
+    auto counted = numbers_counted(graph_, sizes_, *known.numbers, name);
+    if (!counted) return within("'" + name + "'", std::move(counted));
+    return known.value = *counted;
   }
   if (!known.tensor && !known.numbers)
     return fail(Fault::Unsupported, "'" + name + "' is as large as sizes that are not known beforehand");
@@ -232,6 +258,22 @@ Result<std::vector<ValueId>> ModelReader::call_row(const ModelNode& node, const 
   return outputs;
 }
 
+namespace {
+
+// An input that tells a row about sizes, axes and places, and is no data.
+bool says_sizes(std::string_view input) {
+  constexpr std::array<std::string_view, 12> all{"shape", "sizes", "scales", "pads",    "starts", "ends",
+                                                 "axes",  "axis",  "steps",  "repeats", "split",  "K"};
+  return std::ranges::find(all, input) != all.end();
+}
+
+bool takes_batch_first(const ModelNode& node) {
+  const Attribute* layout = node.attribute("layout");
+  return layout && layout->integer != 0;
+}
+
+}  // namespace
+
 Status ModelReader::add_row(const ModelNode& node, const std::string& name, const std::vector<Known*>& inputs,
                             Names& names) {
   std::size_t results = node.outputs.size();
@@ -241,9 +283,18 @@ Status ModelReader::add_row(const ModelNode& node, const std::string& name, cons
   std::vector<std::optional<Tensor>> instead(inputs.size());
   TensorArguments tensors;
   adapt(node, name, inputs, *call, instead, tensors);
+  const bool walks = node.type == "LSTM" || node.type == "GRU" || node.type == "RNN";
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i] || call->inputs[i].empty()) continue;
     if (inputs[i]->is_zeros() && call->inputs[i].starts_with("initial_")) continue;
+    if (walks && call->inputs[i] == "sequence_lens" &&
+        are_as_long(inputs[i], inputs[0], takes_batch_first(node) ? 1 : 0))
+      continue;
+    if (!instead[i] && says_sizes(call->inputs[i]) && open_numbers(inputs, i))
+      return fail(Fault::Unsupported,
+                  "input '" + call->inputs[i] +
+                      "' is computed from sizes that are not known beforehand, in a way that is not "
+                      "carried here; give them with --shape");
     auto value = instead[i] ? Result<ValueId>(graph_.constant(node.inputs[i], *instead[i], false))
                             : value_of(node.inputs[i], *inputs[i]);
     if (!value) return within("input '" + call->inputs[i] + "'", Status(pass(value)));
@@ -254,8 +305,7 @@ Status ModelReader::add_row(const ModelNode& node, const std::string& name, cons
   auto outputs = call_row(node, name, *call, std::move(tensors));
   if (!outputs) return pass(outputs);
   if (auto s = allowance_.spend(made_constants(graph_, before)); !s) return s;
-  if (node.type == "LSTM" || node.type == "GRU" || node.type == "RNN")
-    file_names_.of_blocks(graph_, node, name, before);
+  if (walks) file_names_.of_blocks(graph_, node, name, before);
   sizes_.follow(graph_);
   if (outputs->size() < results)
     return fail(Fault::Unsupported, "is asked for " + std::to_string(results) + " results, of which " +

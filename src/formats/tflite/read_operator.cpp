@@ -79,6 +79,11 @@ Status ModelReader::add_operator(std::size_t place) {
     if (!added) return std::unexpected(added.error());
     if (*added) return {};
   }
+  if (row && row->name == "STRIDED_SLICE") {
+    const auto added = add_part_behind(*row, op, layers_[place]);
+    if (!added) return std::unexpected(added.error());
+    if (*added) return {};
+  }
   if (!row) return fail(Fault::Unsupported, "is an operator that this version does not read");
   const auto spread = add_spread(*row, place);
   if (!spread) return std::unexpected(spread.error());
@@ -135,6 +140,35 @@ Result<bool> ModelReader::add_free_range(const StoredOperator& op, const std::st
   if (!counts) return pass(counts);
   known_[static_cast<std::size_t>(op.outputs[0])].value = counts->front();
   names_.emplace_back(counts->front(), way_ + name_of(op.outputs[0]));
+  return true;
+}
+
+Result<bool> ModelReader::add_part_behind(const Operator& row, const StoredOperator& op, const std::string& layer) {
+  if (op.inputs.size() != 4 || op.outputs.size() != 1 || std::ranges::any_of(op.inputs, [](auto t) { return t < 0; }))
+    return false;
+  const SizeNumbers *begin = known_sizes(op.inputs[1]), *step = known_sizes(op.inputs[3]);
+  if (!begin || begin->known() || begin->all.size() != 1 || !step || step->all.size() != 1 || step->all[0] != plain(1))
+    return false;
+  const auto options = options_of(row, op);
+  if (!options) return std::unexpected(options.error());
+  const auto mask = [&](const char* name) {
+    const auto said = options->find(name);
+    return said != options->end() && said->is_number_integer() ? said->get<Size>() : 0;
+  };
+  const bool to_the_end = mask("end_mask") == 1 && mask("begin_mask") == 0 && mask("shrink_axis_mask") == 0 &&
+                          mask("ellipsis_mask") == 0 && mask("new_axis_mask") == 0;
+  const SizeNumber n = begin->all[0];
+  if (!to_the_end || n.open || n.factor != 1 || n.more != 0) return false;
+  const auto x = value_of(op.inputs[0]);
+  if (!x) return std::unexpected(x.error());
+  if (graph_[*x].type.rank() != 1) return false;
+  const ValueId one = add_constant(graph_, layer + "/one", whole_tensor(DType::I32, {1}, {1}), nullptr, false);
+  auto gone = graph_.add(ExpandLike{0, n.axis}, {one, n.value}, layer, std::string(row.name));
+  if (!gone) return pass(gone);
+  auto part = graph_.add(SliceBehind{}, {*x, gone->front()}, layer, std::string(row.name));
+  if (!part) return pass(part);
+  known_[static_cast<std::size_t>(op.outputs[0])].value = part->front();
+  names_.emplace_back(part->front(), way_ + name_of(op.outputs[0]));
   return true;
 }
 

@@ -72,6 +72,8 @@ class ModelReader {
   Status add_common_shape(const StoredOperator& op);
   // Numbers up to a size that is free; false: another RANGE.
   Result<bool> add_free_range(const StoredOperator& op, const std::string& layer);
+  // A list from as far on as a size that is free. False: another part.
+  Result<bool> add_part_behind(const Operator& row, const StoredOperator& op, const std::string& layer);
   Status add_fill(const StoredOperator& op, const std::string& layer);
   // What is kept between calls is an input here, and what it becomes an output.
   Status add_state(const StoredOperator& op, int code);

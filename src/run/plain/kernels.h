@@ -52,7 +52,7 @@ inline constexpr bool writes_everything =
 using ComputeWhole =
     std::tuple<Unary, Relu, Clip, Binary, Where, Reduce, ArgExtreme, TopK, Accumulate, MatMul, Embedding, MaxPool,
                AdaptivePool, MaxUnpool, Pad, PadToWindow, Unfold, Transpose, DepthToSpace, SpaceToDepth, SpaceToBatch,
-               BatchToSpace, Concat, Slice, Split, Tile, Take, Gather, GatherElements, ExpandLike>;
+               BatchToSpace, Concat, Slice, Split, Tile, Take, Gather, GatherElements, ExpandLike, SliceBehind>;
 template <class O>
 inline constexpr bool computes_whole = one_of<ComputeWhole>::template kind<O> < std::tuple_size_v<ComputeWhole>;
 

@@ -121,7 +121,14 @@ Status compute(const ExpandLike& op, const Call<T>& call) {
   return {};
 }
 
-template struct Kernels<Concat, Slice, Split, Tile, Take, Gather, GatherElements, ExpandLike>;
-template struct WholeKernels<Concat, Slice, Split, Tile, Take, Gather, GatherElements, ExpandLike>;
+template <class T>
+Status compute(const SliceBehind&, const Call<T>& call) {
+  const Size gone = call.in[1].shape.front();
+  take(call, 0, 0, call.out[0].shape.front(), [gone](Size i) { return gone + i; });
+  return {};
+}
+
+template struct Kernels<Concat, Slice, Split, Tile, Take, Gather, GatherElements, ExpandLike, SliceBehind>;
+template struct WholeKernels<Concat, Slice, Split, Tile, Take, Gather, GatherElements, ExpandLike, SliceBehind>;
 
 }  // namespace convoy::plain

@@ -266,6 +266,56 @@ Values filled_like(Use& use) {
   })};
 }
 
+// The node that gives a value, where it is such an operator; null: it is not.
+template <class Op>
+const Node* made_by(const Graph& graph, ValueId value) {
+  const NodeId maker = graph[value].producer;
+  return maker && std::holds_alternative<Op>(graph[maker].op) ? &graph[maker] : nullptr;
+}
+
+// The list whose cells are counted by adding up as many ones; nothing: another number.
+ValueId counted_list(const Graph& graph, ValueId number) {
+  const Node* sum = made_by<Reduce>(graph, number);
+  const Node* ones = sum ? made_by<ExpandLike>(graph, sum->inputs.front()) : nullptr;
+  if (!ones || std::get<Reduce>(sum->op).reduction != Reduction::Sum) return {};
+  const auto& one = graph[ones->inputs[0]].constant;
+  const bool is_one = one && one->shape() == Sizes{1} && one->doubles().front() == 1;
+  return is_one && graph[ones->inputs[1]].type.rank() == 1 ? ones->inputs[1] : ValueId{};
+}
+
+// From a place on that is written in numbers, or is as far as another list is long.
+Values slice(Use& use) {
+  Call& call = use.call;
+  ValueId x = use.operand("inputs");
+  const Json *begin = use.option("start_indices"), *argument = use.option("shape");
+  const Sizes sizes = argument ? list_of(call, argument, "shape") : Sizes{};
+  if (!call.failed() && std::ssize(sizes) != call.rank(x))
+    call.refuse(Fault::Format, "argument 'shape' has " + std::to_string(sizes.size()) + " numbers for rank " +
+                                   std::to_string(call.rank(x)));
+  if (call.failed()) return {};
+  if (!begin || !begin->is_array()) {
+    const ValueId start = use.operand("start_indices");
+    if (call.failed()) return {};
+    const Graph& graph = call.builder().graph;
+    const Node* least = made_by<Binary>(graph, start);
+    if (least && std::get<Binary>(least->op).function == BinaryFunction::Minimum && sizes == Sizes{-1}) {
+      const ValueId own = counted_list(graph, least->inputs[0]), other = counted_list(graph, least->inputs[1]);
+      if (own == x && other) return use.add(SliceBehind{}, {x, other});
+    }
+    call.refuse(Fault::Unsupported, "begins at a place that is computed");
+    return {};
+  }
+  const Sizes starts = list_of(call, begin, "start_indices");
+  if (starts.size() != sizes.size())
+    call.refuse(Fault::Format, "argument 'start_indices' has another length than 'shape'");
+  Values made{x};
+  for (std::size_t i = 0; i < sizes.size() && !call.failed(); ++i)
+    made = {call.add(
+        Slice{static_cast<Size>(i), starts[i], sizes[i] == -1 ? std::nullopt : std::optional(starts[i] + sizes[i])},
+        {made.front()}, i + 1 < sizes.size() ? "axis_" + std::to_string(i) : "")};
+  return made;
+}
+
 // The tensor over and over along axes that are of size 1 where the other has more cells, but for one.
 ValueId met(Call& call, ValueId x, ValueId other, Size but, std::string_view name) {
   for (Size axis = 0; axis < call.rank(x) && !call.failed(); ++axis) {
@@ -297,6 +347,7 @@ constexpr std::array rows_of_slices{
     CatalogueRow{"numpy.Stack", "x axis=0", stack},
     CatalogueRow{"numpy.GetItem", "x key", get_item},
     CatalogueRow{"numpy.Split", "x indices_or_sections axis=0", split},
+    CatalogueRow{"core.Slice", "inputs start_indices shape", slice},
     CatalogueRow{"numpy.Flip", "x axis=", flip},
     CatalogueRow{"numpy.Tile", "x repeats", tile},
     CatalogueRow{"numpy.BroadcastTo", "x shape", broadcast_to},
@@ -488,9 +539,29 @@ Status write_expand_like(const ExpandLike& op, Sink& sink) {
   return sink.last(std::move(config));
 }
 
+// From the smaller one of both lengths on: ones, added up.
+Status write_slice_behind(const SliceBehind&, Sink& sink) {
+  const TensorType number{DType::I32, {Dim(1)}};
+  const auto length = [&](std::size_t i) {
+    const std::string own = i == 0 ? "own" : "other";
+    LayerConfig ones = layer_as(sink, "numpy.OnesLike", {{"dtype", "int32"}});
+    ones.args = {sink.argument(i)};
+    LayerConfig sum = layer_as(sink, "numpy.Sum", {{"axis", Sizes{0}}, {"keepdims", true}});
+    sum.args = {sink.step(std::move(ones), own + "_ones", {DType::I32, sink.type(i).shape})};
+    return sink.step(std::move(sum), own + "_length", number);
+  };
+  LayerConfig least = sink.operation("numpy", "Minimum");
+  least.args = {length(0), length(1)};
+  LayerConfig config = sink.operation("core", "Slice");
+  config.arguments["shape"] = Sizes{-1};
+  config.args = {sink.argument(0), sink.step(std::move(least), "begin", number)};
+  return sink.last(std::move(config));
+}
+
 constexpr std::array slice_concat_table{
-    writes<write_concat>(), writes<write_slice>(),  writes<write_split>(),           writes<write_tile>(),
-    writes<write_take>(),   writes<write_gather>(), writes<write_gather_elements>(), writes<write_expand_like>()};
+    writes<write_concat>(),      writes<write_slice>(),  writes<write_split>(),           writes<write_tile>(),
+    writes<write_take>(),        writes<write_gather>(), writes<write_gather_elements>(), writes<write_expand_like>(),
+    writes<write_slice_behind>()};
 static_assert(decides<SliceConcat>(slice_concat_table));
 
 }  // namespace

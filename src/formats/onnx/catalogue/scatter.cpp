@@ -34,7 +34,7 @@ std::vector<ValueId> scatter_nd(FunctionCall& call) {
 ValueId put_along(FunctionCall& call, ValueId data, ValueId indices, ValueId updates, Size axis,
                   const std::string& reduction) {
   if (call.failed()) return {};
-  const ValueId index = counted_from_front(call, indices, known_size(call, data, axis));
+  const ValueId index = counted_from_front(call, indices, data, axis);
   const PutCells put = put_cells(call, data, index, updates, axis);
   if (reduction == "none") return replaced_cells(call, put);
   return folded_cells(call, put, function_of_reduction(reduction), true);

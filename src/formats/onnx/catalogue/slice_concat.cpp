@@ -247,9 +247,18 @@ Status write_expand_like(const ExpandLike& op, Sink& sink) {
   return {};
 }
 
+Status write_slice_behind(const SliceBehind&, Sink& sink) {
+  if (!sink.takes_input("Slice", "starts"))
+    return sink.refused("a part that begins at a computed place, which Slice takes since operator set 10,");
+  sink.last("Slice", {sink.name(), sink.step("Shape", {sink.name(1)}), sink.numbers({std::numeric_limits<Size>::max()}),
+                      sink.numbers({0})});
+  return {};
+}
+
 constexpr std::array slice_concat_writers{
-    writes<write_concat>(), writes<write_slice>(),  writes<write_split>(),           writes<write_tile>(),
-    writes<write_take>(),   writes<write_gather>(), writes<write_gather_elements>(), writes<write_expand_like>()};
+    writes<write_concat>(),      writes<write_slice>(),  writes<write_split>(),           writes<write_tile>(),
+    writes<write_take>(),        writes<write_gather>(), writes<write_gather_elements>(), writes<write_expand_like>(),
+    writes<write_slice_behind>()};
 static_assert(decides<SliceConcat>(slice_concat_writers));
 
 }  // namespace

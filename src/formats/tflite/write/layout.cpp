@@ -315,9 +315,17 @@ Status write_expand_like(const ExpandLike& op, Sink& sink) {
   return {};
 }
 
+// A place behind the last cell is taken for the end.
+Status write_slice_behind(const SliceBehind&, Sink& sink) {
+  const Place begin = sink.sizes({sink.dim(0, 1)}, sink.input(1), {0}, {1});
+  sink.last("STRIDED_SLICE", {sink.input(), begin, sink.numbers({0}), sink.numbers({1})}, {{"end_mask", Size{1}}});
+  return {};
+}
+
 constexpr std::array slice_writers{
-    writes<write_concat>(), writes<write_slice>(),  writes<write_split>(),           writes<write_tile>(),
-    writes<write_take>(),   writes<write_gather>(), writes<write_gather_elements>(), writes<write_expand_like>()};
+    writes<write_concat>(),      writes<write_slice>(),  writes<write_split>(),           writes<write_tile>(),
+    writes<write_take>(),        writes<write_gather>(), writes<write_gather_elements>(), writes<write_expand_like>(),
+    writes<write_slice_behind>()};
 static_assert(decides<SliceConcat>(slice_writers));
 
 constexpr std::array unfold_writers{lacks<Unfold, Sink>("TFLite lays no windows side by side (a pass spells it)"),

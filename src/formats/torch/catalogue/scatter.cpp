@@ -89,8 +89,7 @@ Results index_copy(FunctionCall& call) {
 Results index_fill(FunctionCall& call) {
   const ValueId x = call.tensor("input");
   const Size axis = asked_place(call, x);
-  const Size cells = call.failed() || call.rank(x) == 0 ? 1 : known_size(call, x, axis);
-  const ValueId index = counted_from_front(call, call.tensor("index"), cells);
+  const ValueId index = counted_from_front(call, call.tensor("index"), x, axis);
   return {replaced_cells(call, put_cells(call, x, index, source_of(call, "value", "value", x), axis))};
 }
 
@@ -121,7 +120,7 @@ ValueId put_by_list(FunctionCall& call, ValueId x, Size axis, ValueId index, Val
                           : call.add(ExpandLike{i, i}, {values, x});
   }
   if (call.failed()) return x;
-  const PutCells put = put_cells(call, x, counted_from_front(call, index, known_size(call, x, axis)), values, axis);
+  const PutCells put = put_cells(call, x, counted_from_front(call, index, x, axis), values, axis);
   return adds ? folded(call, put, "sum", true) : replaced_cells(call, put);
 }
 

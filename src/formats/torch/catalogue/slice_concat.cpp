@@ -337,9 +337,16 @@ Status write_expand_like(const ExpandLike& op, Call& c) {
   return {};
 }
 
+Status write_slice_behind(const SliceBehind&, Call& c) {
+  const Expression x = c.begin(0);
+  c.result({fmt::format("{}[{}.shape[0]:]", postfix(x), c.name(1)), Binds::Atom, x.calls + 1, false, {}});
+  return {};
+}
+
 constexpr std::array slice_concat_table{
-    writes<write_concat>(), writes<write_slice>(),  writes<write_split>(),           writes<write_tile>(),
-    writes<write_take>(),   writes<write_gather>(), writes<write_gather_elements>(), writes<write_expand_like>()};
+    writes<write_concat>(),      writes<write_slice>(),  writes<write_split>(),           writes<write_tile>(),
+    writes<write_take>(),        writes<write_gather>(), writes<write_gather_elements>(), writes<write_expand_like>(),
+    writes<write_slice_behind>()};
 static_assert(decides<SliceConcat>(slice_concat_table), "every slice needs one row: writes<> or lacks<>");
 
 constexpr std::array rows_of_parts{

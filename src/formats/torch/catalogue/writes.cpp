@@ -118,7 +118,7 @@ Results put_by_lists(FunctionCall& call, ValueId x, Size first, std::vector<Valu
   Size cells = 1;
   for (std::size_t i = 0; i < lists.size(); ++i) {
     const Size size = (*sizes)[static_cast<std::size_t>(first) + i];
-    ValueId list = counted_from_front(call, lists[i], size);
+    ValueId list = counted_from_front(call, lists[i], x, first + static_cast<Size>(i));
     if (place) {
       const ValueId steps = number_constant(call, "steps", static_cast<double>(size), DType::I64);
       list = call.add(Binary{BinaryFunction::Add}, {call.add(Binary{BinaryFunction::Multiply}, {place, steps}), list});

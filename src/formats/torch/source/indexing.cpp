@@ -13,7 +13,14 @@ namespace convoy::torch {
 
 namespace {
 
-constexpr FunctionRow cut_row{"slice", "input", read_cut_to};
+// x[like.shape[axis]:] of a list.
+std::vector<ValueId> read_behind(FunctionCall& call) {
+  const ValueId x = call.tensor("input"), like = call.tensor("like");
+  const ValueId one = call.make_constant("one", Tensor::of({1}, std::vector<std::int64_t>{1}));
+  return {call.add(SliceBehind{}, {x, call.add(ExpandLike{0, call.attrs.integer("axis")}, {one, like})})};
+}
+
+constexpr FunctionRow cut_row{"slice", "input", read_cut_to}, behind_row{"slice", "input", read_behind};
 
 bool is_list(const Value& part) { return part.as<Sequence>() || part.as<SourceTensor>(); }
 bool is_number(const Value& part) { return part.is_whole() && !part.is_truth(); }
@@ -101,6 +108,13 @@ class Indexing {
     const auto id = tracer_.value_of(*now_.as<SourceTensor>());
     if (!id) return std::unexpected(id.error());
     const Dim own = tracer_.graph[*id].type.shape[static_cast<std::size_t>(axis)];
+    if (!own.known() && tracer_.graph[*id].type.rank() == 1 && free_start && free_start->is_size() &&
+        cut.stop.is_none()) {
+      const auto made =
+          tracer_.call(in_, behind_row, {{"axis", free_start->axis}}, {{"input", *id}, {"like", free_start->tensor}});
+      if (!made) return std::unexpected(made.error());
+      return tracer_.tensor(in_, (*made)[0]);
+    }
     auto* size =
         in_.make<FreeSize>(*id, axis, "size " + std::to_string(axis) + " of " + text_of(tracer_.graph[*id].type.shape));
     ValueList read{cut.start, cut.stop};
