@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from carrying import assert_close, convoy, port, run_natively
+from carrying import assert_close, convoy, import_file, port, run_natively
 from test_keras_written import answers, opened
 from test_onnx_written import crossings_of, session
 
@@ -109,6 +109,10 @@ ONNX = {
     "lstm_peepholes_inputs": ("LSTM", dict(peepholes=True, states="inputs", outputs=("Y_c",)), NO_KERAS),
     "lstm_hard": ("LSTM", dict(activations=["HardSigmoid", "Relu", "Relu"], activation_alpha=[1 / 6]), ()),
     "lstm_whole_sequences": ("LSTM", dict(lengths=[STEPS] * BATCH), ()),
+    "lstm_ended": ("LSTM", dict(lengths=[STEPS - 2, STEPS]), ()),
+    "lstm_ended_both_ways": ("LSTM", dict(lengths=[STEPS, 1], directions=2, states="no"), ()),
+    "gru_ended_backwards": ("GRU", dict(lengths=[2, STEPS], direction="reverse", linear_before_reset=1, states="inputs"), ()),
+    "rnn_ended_early": ("RNN", dict(lengths=[STEPS - 1, 2]), ()),
     "gru_states": ("GRU", dict(linear_before_reset=1), ()),
     "gru_reset_in_front": ("GRU", dict(linear_before_reset=0), ()),
     "gru_reset_in_front_inputs": ("GRU", dict(linear_before_reset=0, states="inputs", directions=2), ()),
@@ -126,6 +130,65 @@ def test_onnx(name, tmp_path):
     everywhere(path, inputs, want, tmp_path, without)
 
 
+def lengths_cell(op, folder, way, directions, layout=0):
+    """Free sizes; sequences end where `way` says: "data" is an input, else counted of x as exporters write it."""
+    from onnx import TensorProto, helper, numpy_helper, save
+
+    gates, time = GATES[op], 1 if layout else 0
+    arrays = {"W": numbers(directions, gates * UNITS, FEATURES, seed=2), "R": numbers(directions, gates * UNITS, UNITS, seed=3),
+              "B": numbers(directions, 2 * gates * UNITS, seed=4), "half": np.array([2], np.int64)}  # fmt: skip
+    size = [helper.make_node("Shape", ["X"], [f"s{i}"], start=i, end=i + 1) for i in (0, 1)]
+    steps, batch = (f"s{time}", f"s{1 - time}")
+    ones = numpy_helper.from_array(np.array([1], np.int64))
+    made = {
+        "data": [],
+        "expanded": [helper.make_node("Expand", [steps, batch], ["long"])],
+        "tiled": [helper.make_node("Tile", [steps, batch], ["long"])],
+        "filled": [helper.make_node("ConstantOfShape", [batch], ["ones"], value=ones), helper.make_node("Mul", ["ones", steps], ["long"])],
+        "half": [helper.make_node("Div", [steps, "half"], ["short"]), helper.make_node("Expand", ["short", batch], ["long"])],
+    }[way]
+    cast = [helper.make_node("Cast", ["long"], ["lengths"], to=6)] if made else []
+    more = {"layout": 1} if layout else {}
+    node = helper.make_node(op, ["X", "W", "R", "B", "lengths"], ["Y", "Y_h"], hidden_size=UNITS,
+                            direction="bidirectional" if directions == 2 else "forward", **more)  # fmt: skip
+    shape = ["N", "T", FEATURES] if layout else ["T", "N", FEATURES]
+    inputs = [helper.make_tensor_value_info("X", TensorProto.FLOAT, shape)]
+    if not made:
+        inputs.append(helper.make_tensor_value_info("lengths", TensorProto.INT32, ["N"]))
+    outputs = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [None] * r) for n, r in (("Y", 4), ("Y_h", 3))]
+    graph = helper.make_graph([*(size if made else []), *made, *cast, node], "cell", inputs, outputs,
+                              [numpy_helper.from_array(v, n) for n, v in arrays.items()])  # fmt: skip
+    path = folder / "cell.onnx"
+    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), str(path))
+    return path
+
+
+@pytest.mark.parametrize("op, way, directions", [
+    ("LSTM", "data", 2), ("GRU", "data", 1), ("RNN", "data", 2), ("LSTM", "expanded", 2), ("GRU", "tiled", 1),
+    ("LSTM", "filled", 1), ("GRU", "half", 2)])  # fmt: skip
+def test_sequences_end_where_computed_lengths_say(op, way, directions, tmp_path):
+    """At every size and length, none included, as ONNX Runtime answers."""
+    import keras
+    import torch
+
+    path = lengths_cell(op, tmp_path, way, directions)
+    for target in ("p.py", "p.onnx", "p.keras"):
+        convoy("port", path, "-o", tmp_path / target, "--interface", "source")
+    if way in ("expanded", "tiled", "filled"):  # nothing of the lengths is left
+        assert "arange" not in (tmp_path / "p.py").read_text() and "where" not in (tmp_path / "p.py").read_text()
+    want_of, ported = session(path, False), session(tmp_path / "p.onnx", False)
+    net, in_keras = import_file(tmp_path / "p.py").load(), keras.saving.load_model(tmp_path / "p.keras")
+    for steps, lengths in [(5, [5, 3, 1]), (1, [1, 1]), (7, [0, 7, 4, 6]), (4, [2])]:
+        x = numbers(steps, len(lengths), FEATURES, seed=steps)
+        feed = {"X": x} if way != "data" else {"X": x, "lengths": np.array(lengths, np.int32)}
+        want = want_of.run(None, feed)
+        given = list(feed.values())
+        assert_close(ported.run(None, dict(zip([i.name for i in ported.get_inputs()], given))), want, TOLERANCE, "onnx")
+        with torch.no_grad():
+            assert_close([y.numpy() for y in net(*map(torch.from_numpy, given))], want, TOLERANCE, "torch")
+        assert_close([np.asarray(y) for y in in_keras(given if len(given) > 1 else given[0])], want, TOLERANCE, "keras")
+
+
 def test_peepholes_are_refused_for_keras_by_name(tmp_path):
     path, _ = onnx_cell("LSTM", tmp_path, peepholes=True)
     said = convoy("port", path, "-o", tmp_path / "port.keras", code=6).stderr
@@ -136,7 +199,7 @@ def test_peepholes_are_refused_for_keras_by_name(tmp_path):
 REFUSED = {
     "clip": (dict(clip=2.0), "attribute 'clip'"),
     "input_forget": (dict(input_forget=1), "attribute 'input_forget' couples two gates"),
-    "lengths": (dict(lengths=[STEPS, STEPS - 1]), "input 'sequence_lens' ends a sequence before its last step"),
+    "lengths": (dict(lengths=[STEPS, STEPS - 1], outputs=("Y", "Y_c")), "output 'Y_c' is the memory behind the last step of each sequence"),
     "activations": (dict(activations=["Sigmoid", "ThresholdedRelu", "Tanh"]), "attribute 'activations' names 'ThresholdedRelu'"),
 }
 

@@ -1,6 +1,10 @@
 // LSTM, GRU and RNN over time first (layout 0) or batch first, in both directions. Weights hold one block of rows per
 // gate: i, o, f, c and z, r, h; ours are those of PyTorch: i, f, c, o and r, z, h. Peepholes are i, o, f; ours are i, f, o.
+#include "base/whole_tensor.h"
+#include "formats/free_reshape.h"
 #include "formats/onnx/arguments.h"
+#include "formats/places.h"
+#include "graph/counted_steps.h"
 
 #include "ops/expect.h"
 
@@ -159,15 +163,29 @@ std::optional<Cells> cells_of(FunctionCall& call, const CellKind& kind, Size dir
   return cells;
 }
 
-// Sequences end where `sequence_lens` says: carried where that is the last step of all.
-void expect_whole_sequences(FunctionCall& call, Dim steps) {
+// Where each sequence ends, behind its last step: whole numbers [N]. Nothing: all end behind the last step of all.
+ValueId ends_of(FunctionCall& call, Dim steps) {
   const ValueId lengths = call.optional("sequence_lens");
-  if (!lengths) return;
+  if (!lengths || call.failed()) return {};
+  if (call.rank(lengths) != 1) {
+    call.refuse(Fault::Format,
+                "input 'sequence_lens' has shape " + text_of(call.shape(lengths)) + ", expected one axis");
+    return {};
+  }
   const Tensor* known = call.constant(lengths);
-  if (known && steps.known() && std::ranges::all_of(known->integers(), [&](Size n) { return n == *steps; })) return;
-  call.refuse(Fault::Unsupported, known ? "input 'sequence_lens' ends a sequence before its last step"
-                                        : "input 'sequence_lens' is known only when the model runs; it must be known "
-                                          "beforehand, and be the length of every sequence");
+  if (known && steps.known()) {
+    const auto numbers = known->integers();
+    if (std::ranges::all_of(numbers, [&](Size n) { return n == *steps; })) return {};
+    for (const Size n : numbers)
+      if (n < 0 || n > *steps)
+        call.refuse(Fault::Format, "input 'sequence_lens' says " + std::to_string(n) + " steps of " +
+                                       std::to_string(*steps) + ", which there are not");
+  }
+  if (call.results > 2)
+    call.refuse(Fault::Unsupported,
+                "output 'Y_c' is the memory behind the last step of each sequence, whose ends input "
+                "'sequence_lens' says; 'Y' and 'Y_h' are carried there");
+  return call.type(lengths).dtype == DType::I64 ? lengths : call.add(Cast{DType::I64}, {lengths});
 }
 
 // What `input` says of direction d, a state [N, U] before the first step; nothing: zeros.
@@ -212,6 +230,30 @@ Op cell_op(FunctionCall& call, const CellKind& kind, const std::vector<CellFunct
   return Gru{GateOrder::Torch, f[1], f[0], call.attrs.truth("linear_before_reset", false), backwards, true};
 }
 
+// What was walked [N, T, U] up to the end of each sequence, zeros behind it, and the state [N, 1, U] behind its last step, which is
+// the `first` one where it has none.
+struct Ended {
+  ValueId sequence, last;
+};
+Ended ended(FunctionCall& call, ValueId walked, ValueId ends, ValueId first, bool backwards) {
+  const auto add = [&](Op op, std::vector<ValueId> inputs) { return call.add(std::move(op), std::move(inputs)); };
+  const auto whole = [&](std::int64_t n) {
+    return call.make_constant(n == 0 ? "none" : "one", whole_tensor(DType::I64, {1, 1}, {n}));
+  };
+  const Dim units = call.dim(walked, 2);
+  if (call.failed()) return {};
+  const ValueId zero =
+      call.make_constant("zero", Tensor::of(Sizes{1, 1, 1}, std::vector<float>{0}).converted(call.type(walked).dtype));
+  const ValueId behind = call.add(Unsqueeze{{1}}, {ends});
+  const ValueId steps = call.add(Unsqueeze{{0}}, {counted_along(call, walked, 1)});
+  const ValueId counts = call.add(Binary{BinaryFunction::Less}, {steps, behind});
+  const ValueId before = first ? call.add(Unsqueeze{{1}}, {first}) : zero;
+  const ValueId last =
+      behind_steps(walked, *units, call.add(Binary{BinaryFunction::Subtract}, {behind, whole(1)}), before, add, whole);
+  const ValueId in_time = backwards ? reversed_sequences(call, walked, ends, 1, 0) : walked;
+  return {at_counted(in_time, counts, zero, add), last};
+}
+
 std::vector<ValueId> recurrent(FunctionCall& call) {
   const CellKind kind = kind_of(call.name);
   const std::string direction = call.attrs.word("direction", "forward");
@@ -224,15 +266,16 @@ std::vector<ValueId> recurrent(FunctionCall& call) {
   const auto functions = functions_of(call, kind, static_cast<std::size_t>(directions));
   const auto cells = cells_of(call, kind, directions);
   if (!cells || call.failed()) return {};
-  expect_whole_sequences(call, call.dim(cells->x, batch_first ? 1 : 0));
+  const ValueId ends = ends_of(call, call.dim(cells->x, batch_first ? 1 : 0));
   const ValueId x = batch_first ? cells->x : call.add(Transpose{{1, 0, 2}}, {cells->x});
   const Size axis = batch_first ? 1 : 0;  // of directions, in states
   std::vector<ValueId> sequences, states, last_cells;
   for (Size d = 0; d < directions; ++d) {
     const bool backwards = direction == "reverse" || d == 1;
     const std::string end = d == 1 ? "_reverse" : "";
+    const ValueId walks = ends && backwards ? reversed_sequences(call, x, ends, 1, 0) : x;
     std::vector<ValueId> inputs{
-        x, call.make_constant("weight_ih" + end, blocks(cells->kernel, d, kind, 0, cells->units)),
+        walks, call.make_constant("weight_ih" + end, blocks(cells->kernel, d, kind, 0, cells->units)),
         call.make_constant("weight_hh" + end, blocks(cells->recurrent, d, kind, 0, cells->units))};
     if (cells->bias) {
       inputs.push_back(call.make_constant("bias_ih" + end, blocks(*cells->bias, d, kind, 0, cells->units)));
@@ -245,13 +288,14 @@ std::vector<ValueId> recurrent(FunctionCall& call) {
       inputs.push_back(state_of(call, "initial_c", d, directions, axis));
       inputs.push_back(peepholes_of(call, d, *cells));
     }
-    const auto results = call.add_all(cell_op(call, kind, functions, backwards), inputs);
+    const auto results = call.add_all(cell_op(call, kind, functions, backwards && !ends), inputs);
     if (call.failed()) return {};
     const ValueId walked = results.front();
     if (results.size() > 1) last_cells.push_back(call.add(Unsqueeze{{axis}}, {results[1]}));
-    const ValueId state = call.add(Slice{1, -1, {}, 1}, {walked});
-    states.push_back(batch_first ? state : call.add(Transpose{{1, 0, 2}}, {state}));
-    const ValueId in_time = backwards ? call.add(Slice{1, {}, {}, -1}, {walked}) : walked;
+    const Ended cut =
+        ends ? ended(call, walked, ends, inputs[5], backwards) : Ended{walked, call.add(Slice{1, -1, {}, 1}, {walked})};
+    states.push_back(batch_first ? cut.last : call.add(Transpose{{1, 0, 2}}, {cut.last}));
+    const ValueId in_time = backwards && !ends ? call.add(Slice{1, {}, {}, -1}, {walked}) : cut.sequence;
     const ValueId placed = batch_first ? in_time : call.add(Transpose{{1, 0, 2}}, {in_time});
     sequences.push_back(call.add(Unsqueeze{{batch_first ? 2 : 1}}, {placed}));
   }
