@@ -449,7 +449,7 @@ class Arguments {
 }  // namespace
 
 void Symbols::read(const Json& graph) {
-  for (const char* kind : {"sym_int_values", "sym_float_values"})
+  for (const char* kind : {"sym_int_values", "sym_float_values", "sym_bool_values"})
     if (const Json* values = member(graph, kind); values && values->is_object())
       for (const auto& [name, value] : values->items()) named_[name] = size_in(value);
 }

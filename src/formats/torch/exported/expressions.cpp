@@ -33,6 +33,12 @@ double sum_of(const std::vector<double>& all) {
 
 Number call_of_two(std::string_view name, double a, double b) {
   if (name == "Pow" || name == "PowByNatural" || name == "FloatPow") return std::pow(a, b);
+  if (name == "StrictGreaterThan") return a > b;
+  if (name == "GreaterThan") return a >= b;
+  if (name == "StrictLessThan") return a < b;
+  if (name == "LessThan") return a <= b;
+  if (name == "Equality") return a == b;
+  if (name == "Unequality") return a != b;
   if (b == 0) return std::nullopt;
   if (name == "FloorDiv" || name == "CleanDiv") return std::floor(a / b);
   if (name == "CeilDiv") return std::ceil(a / b);

@@ -3,6 +3,8 @@
 #include "formats/free_reshape.h"
 
 #include <cmath>
+#include <string_view>
+#include <utility>
 
 namespace convoy::torch {
 
@@ -75,6 +77,14 @@ class FreeNumbers {
     if (function == "Max") return folded(BinaryFunction::Maximum, all);
     if (function == "Min") return folded(BinaryFunction::Minimum, all);
     if (all.size() == 2) {
+      constexpr std::pair<std::string_view, BinaryFunction> truths[] = {{"StrictGreaterThan", BinaryFunction::Greater},
+                                                                        {"GreaterThan", BinaryFunction::GreaterOrEqual},
+                                                                        {"StrictLessThan", BinaryFunction::Less},
+                                                                        {"LessThan", BinaryFunction::LessOrEqual},
+                                                                        {"Equality", BinaryFunction::Equal},
+                                                                        {"Unequality", BinaryFunction::NotEqual}};
+      for (const auto& [word, compared] : truths)
+        if (function == word) return with(compared, all[0], all[1]);
       if (function == "FloorDiv" || function == "CleanDiv") return with(BinaryFunction::FloorDivide, all[0], all[1]);
       if (function == "Mod" || function == "PythonMod") return with(BinaryFunction::Modulo, all[0], all[1]);
       if (function == "IntTrueDiv" || function == "FloatTrueDiv" || function == "Rational")

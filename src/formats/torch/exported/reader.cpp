@@ -1,6 +1,7 @@
 // The nodes of an exported program, and the graphs inside it. Source: torch/_export/serde/schema.py.
 #include "formats/torch/exported/reader.h"
 
+#include "formats/chosen.h"
 #include "formats/free_length.h"
 #include "formats/recorded_type.h"
 #include "formats/torch/catalogue/aten.h"
@@ -17,6 +18,7 @@
 #include "formats/torch/exported/signature.h"
 #include "formats/torch/exported/views.h"
 #include "formats/torch/reordered_weights.h"
+#include "formats/unknown_sizes.h"
 #include "ops/expect.h"
 
 #include <nlohmann/json.hpp>
@@ -24,6 +26,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,6 +53,10 @@ class ExportedReader {
     builder_.symbols.read(*graph);
     if (auto s = read_signature_inputs(builder_, *signature); !s) return pass(s);
     if (auto met = read_guards(builder_); !met) return pass(met);
+    recorded_ = builder_.values;
+    for (const auto& [name, value] : builder_.tensors)
+      if (value && std::ranges::find(builder_.graph.inputs, value) != builder_.graph.inputs.end())
+        inputs_.emplace(name, value);
     for (const Json& node : list_member(*graph, "nodes")) {
       const std::string path = module_of(node).path;
       for (const std::string& outer : outer_paths(path)) builder_.around.insert(outer);
@@ -79,6 +86,7 @@ class ExportedReader {
         target == "torch.ops.aten.sym_constrain_range_for_size.default")
       return {};  // sizes are known by their expressions; assertions compute nothing
     if (target == "torch.ops.higher_order.wrap_with_set_grad_enabled") return call_inner(node);
+    if (target == "torch.ops.higher_order.cond") return call_branches(node);
     if (target == "torch.ops.higher_order.wrap_with_autocast") {
       if (auto s = autocast_.enter(node); !s) return s;
       auto made = call_inner(node);
@@ -239,30 +247,11 @@ class ExportedReader {
       else if (!member(*argument, "as_bool") && !member(*argument, "as_string") && !member(*argument, "as_scalar_type"))
         return fail(Fault::Unsupported, "hands what is no tensor to a graph inside the graph");
     }
-    const auto wanted = inner ? names_in(list_member(*inner, "inputs")) : std::vector<std::string>();
-    if (!inner || wanted.size() != given.size()) return malformed("an inner graph that takes other inputs");
-    if (++depth_ > most_depth) return fail(Fault::Limit, "graphs inside one another, too deep");
-    ExportedTensors tensors;
-    for (std::size_t i = 0; i < given.size(); ++i)
-      if (const auto found = builder_.tensors.find(given[i]); found != builder_.tensors.end() && !wanted[i].empty())
-        tensors[wanted[i]] = found->second;
-    const ExportedTensors before = tensors;
-    Views views;
-    const Json* values = member(*inner, "tensor_values");
-    const auto exchange = [&] {
-      std::swap(tensors, builder_.tensors);
-      std::swap(views, builder_.views);
-      std::swap(values, builder_.values);
-    };
-    exchange();
-    builder_.symbols.read(*inner);
-    for (const Json& one : list_member(*inner, "nodes"))
-      if (auto s = within(place(one), call(one)); !s) return s;
-    exchange();
-    --depth_;
-    for (const auto& [name, value] : before)
-      if (tensors[name] != value) return fail(Fault::Unsupported, "changes a tensor of the graph around it in place");
-    const auto results = names_in(list_member(*inner, "outputs")), names = names_in(list_member(node, "outputs"));
+    if (!inner) return malformed("has no inner graph");
+    auto read = read_inner(*inner, given);
+    if (!read) return pass(read);
+    const auto& [tensors, before, views, results] = *read;
+    const auto wanted = names_in(list_member(*inner, "inputs")), names = names_in(list_member(node, "outputs"));
     const bool stops = text_member(node, "target").ends_with("wrap_with_set_grad_enabled") && !turns_on(node);
     std::map<std::string, std::string> outside;  // what shows which memory, by the inner name of the whole
     for (std::size_t i = 0; i < given.size(); ++i) outside.emplace(wanted[i], given[i]);
@@ -272,9 +261,9 @@ class ExportedReader {
       builder_.tensors[names[i]] = found == tensors.end() ? ValueId{} : found->second;
       if (found == tensors.end()) continue;
       if (stops && !before.contains(results[i])) {
-        const auto read = stopped(found->second);
-        if (!read) return std::unexpected(read.error());
-        builder_.tensors[names[i]] = *read;
+        const auto still = stopped(found->second);
+        if (!still) return std::unexpected(still.error());
+        builder_.tensors[names[i]] = *still;
       }
       builder_.own_sizes(names[i]);
       const auto [shown, is_first] = outside.emplace(views.whole(results[i]), names[i]);
@@ -283,9 +272,130 @@ class ExportedReader {
     return {};
   }
 
+  // What the names of a graph inside the graph came to.
+  struct InnerGraph {
+    ExportedTensors tensors, before;
+    Views views;
+    std::vector<std::string> results;
+  };
+  Result<InnerGraph> read_inner(const Json& inner, const std::vector<std::string>& given) {
+    const auto wanted = names_in(list_member(inner, "inputs"));
+    if (wanted.size() != given.size()) return malformed("an inner graph that takes other inputs");
+    if (++depth_ > most_depth) return fail(Fault::Limit, "graphs inside one another, too deep");
+    ExportedTensors tensors;
+    for (std::size_t i = 0; i < given.size(); ++i)
+      if (const auto found = builder_.tensors.find(given[i]); found != builder_.tensors.end() && !wanted[i].empty())
+        tensors[wanted[i]] = found->second;
+    const ExportedTensors before = tensors;
+    Views views;
+    const Json* values = member(inner, "tensor_values");
+    const auto exchange = [&] {
+      std::swap(tensors, builder_.tensors);
+      std::swap(views, builder_.views);
+      std::swap(values, builder_.values);
+    };
+    exchange();
+    builder_.symbols.read(inner);
+    Status done;
+    for (const Json& one : list_member(inner, "nodes"))
+      if (done) done = within(place(one), call(one));
+    exchange();
+    --depth_;
+    if (!done) return pass(done);
+    for (const auto& [name, value] : before)
+      if (tensors[name] != value) return fail(Fault::Unsupported, "changes a tensor of the graph around it in place");
+    return InnerGraph{std::move(tensors), before, std::move(views), names_in(list_member(inner, "outputs"))};
+  }
+
+  // torch.cond: of a condition that is known one branch, else both and a choice.
+  Status call_branches(const Json& node) {
+    const Json& inputs = list_member(node, "inputs");
+    const auto argument = [&](std::size_t i) { return i < inputs.size() ? member(inputs[i], "arg") : nullptr; };
+    const auto graph = [&](std::size_t i) {
+      const Json* said = argument(i);
+      const Json* named = said ? member(*said, "as_graph") : nullptr;
+      return named ? member(*named, "graph") : nullptr;
+    };
+    const Json *asked = argument(0), *if_true = graph(1), *if_false = graph(2);
+    if (!asked || !if_true || !if_false) return malformed("has no condition and two branches");
+    const auto condition = condition_of(node, *asked);
+    if (!condition) return std::unexpected(condition.error());
+    const auto [truth, value] = *condition;
+    const auto given = subjects_of(node), names = names_in(list_member(node, "outputs"));
+    std::vector<std::vector<ValueId>> both;
+    for (const Json* branch : {if_true, if_false}) {
+      if (truth && *truth != (branch == if_true)) continue;
+      auto read =
+          within(branch == if_true ? "the branch where it holds" : "the other branch", read_inner(*branch, given));
+      if (!read) return pass(read);
+      auto& results = both.emplace_back();
+      for (const std::string& name : read->results) {
+        const auto found = read->tensors.find(name);
+        results.push_back(found == read->tensors.end() ? ValueId{} : found->second);
+      }
+      if (results.size() != names.size()) return malformed("has a branch that gives other results");
+    }
+    const std::string layer = text_member(node, "name");
+    if (!truth) builder_.remark(remark_of_both(layer));
+    UnknownSizes& sizes = followed_sizes();
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (names[i].empty()) continue;
+      if (!both.front()[i] || !both.back()[i])
+        return fail(Fault::Unsupported, "has a branch whose result is no tensor");
+      auto made = truth ? Result<ValueId>(both.front()[i])
+                        : chosen(builder_.graph, sizes, value, both.front()[i], both.back()[i], layer);
+      if (!made) return pass(made);
+      builder_.tensors[names[i]] = *made;
+      builder_.own_sizes(names[i]);
+      if (auto s = check_recorded(names[i]); !s) return s;
+    }
+    return {};
+  }
+
+  // Known, or a value of the graph.
+  Result<std::pair<std::optional<bool>, ValueId>> condition_of(const Json& node, const Json& asked) {
+    using Condition = std::pair<std::optional<bool>, ValueId>;
+    if (const Json* said = member(asked, "as_bool"); said && said->is_boolean())
+      return Condition{said->get<bool>(), {}};
+    if (const Json* tensor = member(asked, "as_tensor")) {
+      const auto found = builder_.tensors.find(text_member(*tensor, "name"));
+      if (found == builder_.tensors.end() || !found->second) return malformed("its condition is no tensor");
+      const auto& known = builder_.graph[found->second].constant;
+      if (known && known->count() == 1) return Condition{known->doubles().front() != 0, {}};
+      return Condition{std::nullopt, found->second};
+    }
+    const Json* of_sizes = member(asked, "as_sym_bool");
+    if (!of_sizes) return fail(Fault::Unsupported, "its condition is neither a tensor nor computed of sizes");
+    if (const Json* said = member(*of_sizes, "as_bool"); said && said->is_boolean())
+      return Condition{said->get<bool>(), {}};
+    const SymbolicSize size = builder_.symbols.named(text_member(*of_sizes, "as_name"));
+    if (size.known) return Condition{*size.known != 0, {}};
+    const auto truth =
+        counted(node, [&](FunctionCall& made) { return number_of(made, builder_.symbols, size.expression); });
+    if (!truth) return within("its condition", Result<Condition>(std::unexpected(truth.error())));
+    return Condition{std::nullopt, *truth};
+  }
+
+  // Which sizes are equal in every run: those of the inputs by their expressions.
+  UnknownSizes& followed_sizes() {
+    if (!sizes_) {
+      sizes_.emplace();
+      for (const auto& [name, value] : inputs_) {
+        std::vector<std::string> words;
+        for (const auto& size : Symbols::sizes_of(member(*recorded_, name))) words.push_back(size.expression);
+        sizes_->add_input(builder_.graph, value, words);
+      }
+    }
+    sizes_->follow(builder_.graph);
+    return *sizes_;
+  }
+
   ExportedBuilder builder_;
   InPlaceChanges changes_{builder_};
   AutocastRegions autocast_{builder_};
+  ExportedTensors inputs_;
+  const Json* recorded_ = nullptr;  // of all tensors outside of inner graphs
+  std::optional<UnknownSizes> sizes_;  // where one is asked for
   int depth_ = 0;
   static constexpr int most_depth = 16;
 };
