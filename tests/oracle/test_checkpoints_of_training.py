@@ -88,11 +88,11 @@ net.eval()
 """
 
 
-@pytest.mark.parametrize("wrapped,lacks", [("Net()", None), ("Net()", "conv.bias"), ("Net()", "all"), ("nn.DataParallel(Net())", None)])
+@pytest.mark.parametrize("wrapped,lacks", [("Net()", None), ("Net()", "conv.bias"), ("nn.DataParallel(Net())", None)])
 def test_names_that_pytorch_does_not_find_are_left_alone(wrapped, lacks, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     own = {"conv.weight": torch.randn(4, 3, 2), "conv.bias": torch.randn(4)}
-    word = "module." if ("Data" in wrapped) != (lacks == "all") else ""
+    word = "module." if "Data" in wrapped else ""
     torch.save({word + name: numbers for name, numbers in own.items() if name != lacks}, tmp_path / "w.pt")
     text = PLAIN.replace("WRAPPED", wrapped)
     (tmp_path / "net.py").write_text(text)
@@ -105,7 +105,13 @@ def test_names_that_pytorch_does_not_find_are_left_alone(wrapped, lacks, tmp_pat
     assert_close(got, [want])
     said = convoy("summary", f"{tmp_path / 'net.py'}:net", "--weights", tmp_path / "w.pt", "--shape", "2,3,7").stdout
     assert ("leaves as the program fills it" in said) == (lacks is not None), said
-    assert ("names stand behind 'module'" in said) == (lacks == "all"), said
+
+
+def test_a_file_of_which_no_weight_is_loaded_is_refused(tmp_path):
+    torch.save({"module.conv.weight": torch.randn(4, 3, 2), "module.conv.bias": torch.randn(4)}, tmp_path / "w.pt")
+    (tmp_path / "net.py").write_text(PLAIN.replace("WRAPPED", "Net()"))
+    done = convoy("summary", f"{tmp_path / 'net.py'}:net", "--weights", tmp_path / "w.pt", "--shape", "2,3,7", code=6)
+    assert "takes no weight of w.pt, for their names stand behind 'module'" in done.stderr, done.stderr
 
 
 def test_what_is_left_over_is_refused_where_the_program_says_nothing(tmp_path):

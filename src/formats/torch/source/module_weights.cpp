@@ -47,15 +47,14 @@ Result<std::vector<LoadedTensor>> module_weights(std::vector<LoadedTensor> check
       std::ranges::any_of(checkpoint, [&](const auto& one) { return one.name.starts_with(own_prefix); });
   if (exactly && has_dict && !counts.contains(own_prefix)) {
     const auto elsewhere = std::ranges::max_element(counts, {}, &decltype(counts)::value_type::second);
-    if (remarks)
-      remarks->push_back(
-          fmt::format("{}: load_state_dict(strict=False) takes no weight of it{}; load them by their own "
-                      "names, or without strict=False, if that is not meant",
-                      file,
-                      elsewhere == counts.end() || elsewhere->first.empty()
-                          ? std::string()
-                          : ", for their names stand behind " + dict_named(elsewhere->first)));
-    return std::vector<LoadedTensor>{};
+    return fail(
+        Fault::Unsupported,
+        fmt::format("load_state_dict(strict=False) takes no weight of {}{}, and leaves the module as it is filled; "
+                    "load them by their own names or without strict=False, or leave --weights out",
+                    file,
+                    elsewhere == counts.end() || elsewhere->first.empty()
+                        ? std::string()
+                        : ", for their names stand behind " + dict_named(elsewhere->first)));
   }
   if (exactly && has_dict) std::erase_if(counts, [&](const auto& entry) { return entry.first != own_prefix; });
   std::string chosen, as_many;
