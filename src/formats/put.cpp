@@ -56,26 +56,13 @@ ValueId places_along(FunctionCall& call, ValueId x, bool rows) {
 }
 
 // x and more cells of one number behind it along an axis, `size` in all.
-ValueId lengthened(FunctionCall& call, ValueId x, Size axis, Size size, double number, const char* word) {
-  auto shape = sizes_of(call.shape(x));
-  if (call.failed() || !shape) return x;
-  auto& more = (*shape)[static_cast<std::size_t>(axis)];
-  more = size - more;
-  const DType dtype = call.type(x).dtype;
-  const auto count = checked_count(*shape);
-  if (count.value_or(most_pairs + 1) > most_pairs) {
-    call.refuse(Fault::Limit, "puts into a part of " + std::to_string(size) + " cells");
-    return x;
-  }
-  const auto cells = static_cast<std::size_t>(*count);
-  const std::string name = word + ("_" + std::to_string(axis));
-  if (is_floating(dtype)) {
-    const Tensor rest = Tensor::of(*shape, std::vector<double>(cells, number)).converted(dtype);
-    return call.add(Concat{axis}, {x, call.make_constant(name, rest)});
-  }
-  ValueId rest = call.make_constant(name, Tensor::of(*shape, std::vector(cells, static_cast<std::int64_t>(number))));
-  if (dtype != DType::I64) rest = call.add(Cast{dtype}, {rest});
-  return call.add(Concat{axis}, {x, rest});
+ValueId lengthened(FunctionCall& call, ValueId x, Size axis, Size size, double number) {
+  if (call.failed()) return x;
+  Sizes behind(call.shape(x).size(), 0);
+  behind[static_cast<std::size_t>(axis)] = size - *call.dim(x, axis);
+  Pad pad{.before = Sizes(behind.size(), 0), .after = behind};
+  pad.value = number;
+  return call.add(std::move(pad), {x});
 }
 
 }  // namespace
@@ -99,9 +86,9 @@ PutCells put_cells(FunctionCall& call, ValueId into, ValueId index, ValueId from
       if (const Dim given = call.dim(from, i); !given.known() || *given < *has)
         call.refuse(Fault::Format, "a source of shape " + text_of(call.shape(from)) + " for an index of shape " +
                                        text_of(call.shape(index)));
-      from = lengthened(call, call.add(Slice{.axis = i, .start = {}, .stop = *has}, {from}), i, *whole, 0, "no_source");
+      from = lengthened(call, call.add(Slice{.axis = i, .start = {}, .stop = *has}, {from}), i, *whole, 0);
     }
-    index = lengthened(call, index, i, *whole, -1, "no_entry");
+    index = lengthened(call, index, i, *whole, -1);
     if (call.failed()) return {};
   }
   PutCells put{.axis = axis, .entries = call.dim(index, is_list ? 0 : axis), .cells = call.dim(into, axis)};

@@ -165,3 +165,48 @@ class Net(torch.nn.Module):
 """)
     done = convoy("summary", tmp_path / "net.py", "--shape", "2,3", code=6)
     assert "is not read, and the model depends on it" in done.stderr, done.stderr
+
+
+CHANGED = """import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv1d(3, 4, 2)
+
+    def forward(self, x):
+        return self.conv(x)
+
+def made():
+    net = Net()
+    BEFORE
+    taken = torch.load("w.pt")
+    CHANGE
+    net.load_state_dict(taken, strict=STRICT)
+    BEHIND
+    return net.eval()
+"""
+
+
+@pytest.mark.parametrize("where,line,said", [
+    ("BEHIND", "net.conv.weight.data.mul_(3)", "changes 'conv.weight' by mul_() behind load_state_dict()"),
+    ("BEHIND", "net.conv.weight.data *= 3", "changes 'conv.weight' by"),
+    ("BEHIND", "net.conv.bias.data = net.conv.bias.data * 2", "changes 'conv.bias' by new numbers behind"),
+    ("BEHIND", "nn.init.constant_(net.conv.bias, 5.0)", "changes 'conv.bias' by nn.init.constant_ behind"),
+    ("BEHIND", "net.conv.bias.data.zero_()", "changes 'conv.bias' by fill_ behind"),
+    ("BEHIND", "net.conv.weight.data.clamp_(-0.1, 0.1)", "changes 'conv.weight' by clamp_() behind"),
+    ("CHANGE", "taken['conv.bias'] = taken['conv.bias'] * 2", "changes the dict that load_state_dict() takes"),
+    ("CHANGE", "taken.pop('conv.bias')", "changes the dict that load_state_dict() takes"),
+    ("BEFORE", "net.conv.bias.data = torch.ones(4) * 4", "holds no 'conv.bias', which the program changes by new numbers"),
+    ("BEFORE", "nn.init.constant_(net.conv.bias, 5.0)", None),
+])
+def test_what_a_program_does_to_weights_around_its_load_is_not_overlooked(where, line, said, tmp_path):
+    text = CHANGED.replace("STRICT", str(where == "BEHIND")).replace(where, line)
+    for other in ("BEFORE", "CHANGE", "BEHIND"):
+        text = text.replace(other, "pass")
+    (tmp_path / "net.py").write_text(text)
+    numbers = {"conv.weight": torch.randn(4, 3, 2)} | ({} if where == "BEFORE" else {"conv.bias": torch.randn(4)})
+    torch.save(numbers, tmp_path / "w.pt")
+    done = convoy("summary", f"{tmp_path / 'net.py'}:made", "--weights", tmp_path / "w.pt", "--shape", "2,3,7", code=6 if said else 0)
+    assert (said or "leaves as the program fills it") in (done.stderr if said else done.stdout), done.stderr

@@ -253,6 +253,13 @@ def put_elements(m):
     return m("ScatterElements", "x", half, m("Neg", m("ReduceSum", "x", [1])), axis=1)
 
 
+def put_into_few_columns(**more):  # the other columns stay as they are
+    def build(m):
+        places = m("Add", m("Expand", [[[1], [0]]], m("Concat", m.size(0), [2, 1], axis=0)), m("Mul", m("Cast", m.cut("x", 0, 1), to=7), [0]))
+        return m("ScatterElements", "x", m.cut(places, 0, 1, axis=2), m("Neg", m.cut(m.cut("x", 2, 4), 1, 2, axis=2)), axis=1, **more)
+    return build
+
+
 def largest(m):
     m.nodes.append(make.make_node("TopK", [m("Mul", "x", "x"), m("Min", m.size(1), [3])], ["values", "places"], axis=1))
     return m("Add", "values", m("Cast", "places", to=1))
@@ -309,13 +316,16 @@ CASES = {
     "put at half": (put_at_half, None, LENGTHS[2:]),
     "put at the last": (put_at_the_last, None, LENGTHS[1:]),
     "put elements": (put_elements, None, LENGTHS[1:]),
+    "put into few columns": (put_into_few_columns(), ("N", 4, 3), [(1,), (2,), (5,)]),
+    "added to few columns": (put_into_few_columns(reduction="add"), ("N", 4, 3), [(1,), (2,), (5,)]),
+    "the greatest in few columns": (put_into_few_columns(reduction="max"), ("N", 4, 3), [(1,), (2,), (5,)]),
     "the largest three": (largest, None, LENGTHS[1:]),
     "the smallest four": (smallest, None, LENGTHS[2:]),
 }
 
 
 SORTED = ("the largest three", "the smallest four")
-NOT_IN_TFLITE = ("put elements",)  # lookups number by number along free axes
+NOT_IN_TFLITE = ("put elements", "put into few columns")  # lookups number by number along free axes
 
 
 def drawn(shape, sizes):

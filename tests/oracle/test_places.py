@@ -52,14 +52,8 @@ def test_places(name, tmp_path):
     everywhere(path, inputs, want, tmp_path)
 
 
-@pytest.mark.parametrize("name", ["gather_one_axis", "gather_two_axes", "gather_all_axes", "elements_axis_1"])
+@pytest.mark.parametrize("name", ["gather_one_axis", "gather_two_axes", "gather_all_axes", "elements_axis_1", "scatter_two_axes"])
 def test_lookups_and_writes_at_places_that_the_model_computes(name, tmp_path):
     path, inputs = model(name, tmp_path, known=False)
     inputs["places"] = np.array(CASES[name][1], np.int64)
     everywhere(path, inputs, session(path, False).run(None, inputs), tmp_path)
-
-
-def test_writes_at_places_of_several_axes_that_the_model_computes_are_refused(tmp_path):
-    path, _ = model("scatter_two_axes", tmp_path, known=False)
-    said = convoy("port", path, "-o", tmp_path / "port.py", code=6).stderr
-    assert "its indices are known only when the model runs; they must be known beforehand" in said

@@ -22,7 +22,9 @@ Result<std::optional<Value>> Outside::attribute(Interpreter& in, const std::stri
   if (word == "__enter__")
     return in.native(word, [this](Interpreter&, Arguments&) -> Result<Value> { return Value::of(this); });
   if (word.starts_with("__")) return std::nullopt;
-  return Value::of(in.make<Outside>(name + "." + word));
+  constexpr std::array<std::string_view, 5> changing{"pop", "popitem", "update", "setdefault", "clear"};
+  if (std::ranges::find(changing, word) != changing.end()) note_change();
+  return Value::of(in.make<Outside>(name + "." + word, this));
 }
 
 Result<Value> Outside::call(Interpreter& in, Arguments&) {
@@ -33,7 +35,7 @@ Result<Value> Outside::call(Interpreter& in, Arguments&) {
 Result<Value> Outside::item(Interpreter& in, Value key) {
   const auto* word = key.as<Text>();
   if (auto paid = in.charge(static_cast<Size>(name.size() + (word ? word->text.size() : 0))); !paid) return pass(paid);
-  return Value::of(in.make<Outside>(name + (word ? "['" + word->text + "']" : "[]")));
+  return Value::of(in.make<Outside>(name + (word ? "['" + word->text + "']" : "[]"), this));
 }
 
 Result<std::optional<Value>> Outside::binary(Interpreter& in, std::string_view, Value, bool) {

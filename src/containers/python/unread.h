@@ -47,15 +47,26 @@ class Unread : public NotRead {
 // depend on it.
 class Outside : public NotRead {
  public:
-  using NotRead::NotRead;
+  // `from`: what it is a part of.
+  explicit Outside(std::string called, Outside* from = nullptr) : NotRead(std::move(called)), from_(from) {}
+  // Whether the program puts into it, or into what it is a part of, or takes something out.
+  bool is_changed() const { return from_ ? from_->is_changed() : changed_; }
   Result<std::optional<Value>> attribute(Interpreter& in, const std::string& word) override;
   Status set_attribute(Interpreter&, const std::string&, Value) override { return {}; }
   Result<Value> call(Interpreter& in, Arguments& given) override;
   Result<Value> item(Interpreter& in, Value key) override;
-  Status set_item(Interpreter&, Value, Value) override { return {}; }
+  Status set_item(Interpreter&, Value, Value) override {
+    note_change();
+    return {};
+  }
   Result<std::optional<Value>> binary(Interpreter& in, std::string_view symbol, Value other, bool reversed) override;
   Result<bool> truth(Interpreter& in) override { return refused(in); }
   std::unexpected<Error> refused(Interpreter& in) const override;
+
+ private:
+  void note_change() { from_ ? from_->note_change() : void(changed_ = true); }
+  Outside* const from_;
+  bool changed_ = false;
 };
 
 // The names that a statement binds, and those whose values it may change: what it assigns an attribute or an item of, calls

@@ -67,6 +67,10 @@ Status write_pad(const Pad& pad, Sink& sink) {
   if (pad.mode == PadMode::Constant && pad.value == 0) sink.last("PAD", {x, cells});
   else if (pad.mode == PadMode::Constant && sink.type().dtype == DType::F32)
     sink.last("PADV2", {x, cells, sink.number(pad.value)});
+  else if (pad.mode == PadMode::Constant && (sink.type().dtype == DType::I32 || sink.type().dtype == DType::I64))
+    sink.last("PADV2",
+              {x, cells,
+               sink.constant("number", whole_tensor(sink.type().dtype, {}, {static_cast<std::int64_t>(pad.value)}))});
   else if (pad.mode == PadMode::Reflect || symmetric) sink.last("MIRROR_PAD", {x, cells}, {{"mode", Size{symmetric}}});
   else return sink.refused("this mode of padding");
   return {};

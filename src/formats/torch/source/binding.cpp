@@ -25,7 +25,23 @@ std::string shape_text(const Sizes& shape) {
 Status Tracer::refill(const SourceTensor& weight, const Filling& filling, const std::string& by) {
   if (!weights.contains(weight.value.index) || bound) return fail(Fault::Unsupported, by + "() of what is no weight");
   draws.push_back({Draw::What::Fill, weight.value, filling, {}, 0});
+  weight_changes.push_back({weight.value, by});
   return {};
+}
+
+Result<bool> Tracer::loads_itself(const python::Object& module, const NamedWeights& named) const {
+  const auto own = std::ranges::find(loaded_states.rbegin(), loaded_states.rend(), &module, &LoadedState::module);
+  if (own == loaded_states.rend()) return false;
+  if (!options_.weights) return true;
+  const std::string instead = "; give a file of the model as it is then, and leave load_state_dict() out";
+  if (own->is_changed)
+    return fail(Fault::Unsupported, "the program changes the dict that load_state_dict() takes" + instead);
+  for (std::size_t i = own->changes; i < weight_changes.size(); ++i)
+    for (const auto& [name, tensor] : named)
+      if (tensor->value == weight_changes[i].weight)
+        return fail(Fault::Unsupported, "the program changes '" + name + "' by " + weight_changes[i].by +
+                                            " behind load_state_dict()" + instead);
+  return true;
 }
 
 namespace {
@@ -238,7 +254,7 @@ Status Tracer::take(std::vector<LoadedTensor> loaded, const NamedWeights& named,
   return {};
 }
 
-Status Tracer::bind(const NamedWeights& named) {
+Status Tracer::bind(const NamedWeights& named, bool loads_itself) {
   std::set<std::int32_t> seen;
   std::set<std::string> wanted;
   for (const auto& [name, tensor] : named) {
@@ -259,7 +275,7 @@ Status Tracer::bind(const NamedWeights& named) {
   if (!options_.weights) return draw_weights(seen);
   auto checkpoint = load_weights(*options_.weights);
   if (!checkpoint) return pass(checkpoint);
-  const bool exactly = takes_more_weights && weights_dict && !is_wrapped;
+  const bool exactly = loads_itself && takes_more_weights && weights_dict && !is_wrapped;
   auto loaded = module_weights(*std::move(checkpoint), wanted, weights_dict.value_or(""), exactly,
                                options_.weights->filename().string(), options_.remarks);
   if (!loaded) return pass(loaded);
@@ -277,6 +293,13 @@ Status Tracer::bind(const NamedWeights& named) {
   const auto is_lacking = [&](const auto& weight) {
     return std::ranges::find(*loaded, weight.first, &LoadedTensor::name) == loaded->end();
   };
+  for (const auto& weight : named)
+    if (exactly && is_lacking(weight))
+      for (const WeightChange& change : weight_changes)
+        if (change.weight == weight.second->value && !change.is_followed)
+          return fail(Fault::Unsupported, options_.weights->filename().string() + " holds no '" + weight.first +
+                                              "', which the program changes by " + change.by +
+                                              " before load_state_dict(strict=False) leaves it so; add it to the file");
   if (exactly && std::ranges::any_of(named, is_lacking))
     if (auto done = draw_weights(seen); !done) return done;
   return take(std::move(*loaded), named, exactly);

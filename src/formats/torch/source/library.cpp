@@ -288,7 +288,9 @@ Result<Graph> SourceLibrary::graph_of(Interpreter& in, Value model) {
   graph.name = said ? said->text : module->type->name;
   std::vector<std::pair<std::string, SourceTensor*>> weights;
   if (auto done = name_all(tracer, *module, "", weights, 0); !done) return pass(done);
-  if (auto done = tracer.bind(weights); !done) return pass(done);
+  const auto loads_itself = tracer.loads_itself(*module, weights);
+  if (!loads_itself) return std::unexpected(loads_itself.error());
+  if (auto done = tracer.bind(weights, *loads_itself); !done) return pass(done);
   for (const auto& [name, tensor] : weights) all_->state.push_back({name, *graph[tensor->value].constant});
   all_->computed = parametrized(tracer, *module, weights);
   for (const std::string& weight : all_->computed)

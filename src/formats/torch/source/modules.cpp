@@ -231,6 +231,7 @@ void add_building(Tracer& tracer, Interpreter& in, Class* module) {
     if (given.placed.size() > 1)
       if (const auto* loaded = given.placed[1].as<python::Outside>()) {
         const std::string dict = dict_of(loaded->name);
+        tracer.loaded_states.push_back({self_of(given), tracer.weight_changes.size(), loaded->is_changed()});
         tracer.weights_dict = tracer.weights_dict.value_or(dict) == dict ? dict : "";
       }
     const auto named = given.take("strict");

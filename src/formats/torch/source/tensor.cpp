@@ -237,6 +237,7 @@ Result<std::optional<Value>> SourceTensor::binary(Interpreter& in, std::string_v
 Result<std::optional<Value>> SourceTensor::augmented(Interpreter& in, std::string_view symbol, Value other) {
   // A weight of a module that is being built: as mul_() and its like.
   if (!tracer.bound && is_parameter && value && tracer.weights.contains(value.index)) {
+    tracer.weight_changes.push_back({value, std::string(symbol), false});
     if (tracer.options().weights || tracer.options().structure_only) return Value::of(this);
     return fail(Fault::Unsupported,
                 "computes with weights while the module is built; give their numbers with --weights");

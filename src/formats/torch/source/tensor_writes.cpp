@@ -246,10 +246,12 @@ bool is_drawn(const Tracer& tracer, const Value& key) {
 Status start_with(Tracer& tracer, Interpreter& in, SourceTensor& weight, const Value& key, const Value& given) {
   const bool from_file = tracer.options().weights || tracer.options().structure_only;
   auto part = stretches_of(key, tracer.graph[weight.value].type.shape);
+  if (from_file) tracer.weight_changes.push_back({weight.value, "new numbers", false});
   if (!part) return from_file || is_drawn(tracer, key) ? Status() : pass(part);
   PartWrite write(tracer, in, std::move(*part));
   const auto numbers = known_numbers(tracer, given);
   if (numbers && write.covers_all() && numbers->rank() == 0) {
+    if (from_file) tracer.weight_changes.pop_back();
     if (auto done = tracer.refill(weight, {Filling::How::Constant, numbers->doubles()[0], 0}, "fill_"); !done)
       return done;
     tracer.random_values.erase(weight.value.index);
@@ -422,6 +424,7 @@ Made fill(SourceTensor& tensor, Interpreter& in, const std::string& name, const 
       tensor.tracer.random_values.insert(tensor.value.index);
     }
     tensor.tracer.draws.push_back({Tracer::Draw::What::Fill, tensor.value, filling, {}, 0, {}});
+    tensor.tracer.weight_changes.push_back({tensor.value, name + "()"});
     return Value::of(&tensor);
   }
   Value with = Value::of(std::int64_t{0});
@@ -442,8 +445,9 @@ std::optional<Value> filling_method(SourceTensor& tensor, Interpreter& in, const
   const bool is_unfilled =
       !tracer.bound && tensor.is_parameter && tensor.value && tracer.weights.contains(tensor.value.index);
   if (is_unfilled && std::ranges::find(scaling, name) != scaling.end())
-    return in.native(name, [&tensor](Interpreter&, Arguments&) -> Made {
+    return in.native(name, [&tensor, name](Interpreter&, Arguments&) -> Made {
       const LoadOptions& options = tensor.tracer.options();
+      tensor.tracer.weight_changes.push_back({tensor.value, name + "()", false});
       if (options.weights || options.structure_only) return Value::of(&tensor);
       return fail(Fault::Unsupported,
                   "the numbers that a weight starts with are computed with while the module is built; give the weights "

@@ -104,6 +104,23 @@ class Tracer {
   std::optional<std::string> weights_dict;
   // That file may hold others, and lack some, which stay as they are filled: load_state_dict(strict=False).
   bool takes_more_weights = false;
+  // load_state_dict() of a file, by the module that takes it.
+  struct LoadedState {
+    const python::Object* module = nullptr;
+    std::size_t changes = 0;  // of weights, that were made before
+    bool is_changed = false;  // the dict, by the program
+  };
+  std::vector<LoadedState> loaded_states;
+  // A weight is given other numbers while the program builds. Not followed: nobody knows which.
+  struct WeightChange {
+    ValueId weight;
+    std::string by;
+    bool is_followed = true;
+  };
+  std::vector<WeightChange> weight_changes;
+  // Whether the program loads a file into this module. Fails where the numbers of --weights are then not what it computes with.
+  Result<bool> loads_itself(const python::Object& module,
+                            const std::vector<std::pair<std::string, SourceTensor*>>& named) const;
   bool is_wrapped = false;  // by DataParallel or torch.compile, behind whose words the names of weights stand
   std::string default_type = "float32";  // of new real numbers, as the program sets it
   bool keeps_gradients = true;  // not within torch.no_grad()
@@ -141,7 +158,8 @@ class Tracer {
   Result<Tensor> numbers_of(SourceTensor& tensor);
   // Numbers for every weight: those of the file by name, or drawn. Fails: a name that only one side has.
   using NamedWeights = std::vector<std::pair<std::string, SourceTensor*>>;
-  Status bind(const NamedWeights& named);
+  // `loads_itself`: the program loads a file into the whole model.
+  Status bind(const NamedWeights& named, bool loads_itself = false);
   const LoadOptions& options() const { return options_; }
 
  private:
