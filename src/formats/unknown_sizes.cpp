@@ -278,4 +278,12 @@ std::optional<UnknownSizes::Axis> UnknownSizes::axis_as_long(const Graph& graph,
   return found == by_formula_.end() ? std::nullopt : std::optional(found->second);
 }
 
+bool has_same_size(const Graph& graph, ValueId a, ValueId b, std::size_t axis) {
+  UnknownSizes sizes;
+  for (const ValueId input : graph.inputs) sizes.add_input(graph, input, {});
+  sizes.follow(graph);
+  const std::vector<SizeId> of_a = sizes.of(a), of_b = sizes.of(b);
+  return axis < of_a.size() && axis < of_b.size() && of_a[axis] >= 0 && of_a[axis] == of_b[axis];
+}
+
 }  // namespace convoy

@@ -53,4 +53,7 @@ class UnknownSizes {
   SizeId next_ = 0;
 };
 
+// Whether an axis of one value is as long as the same one of another in every run, because both sizes come from one.
+bool has_same_size(const Graph& graph, ValueId a, ValueId b, std::size_t axis);
+
 }  // namespace convoy

@@ -181,3 +181,17 @@ def test_a_dilated_average_of_what_lies_inside(channels, strides, dilations, siz
     wanted = plain_session(tmp_path / "m.onnx").run(None, {"x": x})[0]
     convoy("port", tmp_path / "m.onnx", "-o", tmp_path / file, "--to", "keras", "--interface", "source")
     np.testing.assert_allclose(answer_of(tmp_path / file, [x]), wanted, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("file", WRITTEN)
+def test_lookups_of_free_axes_are_written_where_both_are_as_long(file, tmp_path):
+    """take_along_axis stretches the other axes, where ONNX looks into the first cells alone."""
+    node = helper.make_node("GatherElements", ["x", "i"], ["y"], axis=1)
+    save(tmp_path / "m.onnx", node, {"x": ("f4", ["N", "T", "C"]), "i": ("i8", ["N", "K", "D"])}, {"y": ("f4", ["N", "K", "D"])})
+    refused = convoy("port", tmp_path / "m.onnx", "-o", tmp_path / file, "--to", "keras", code=6).stderr
+    assert "indices may be fewer than the numbers along axis 2" in refused, refused
+    nodes = [helper.make_node("ArgMax", ["x"], ["i"], axis=1), helper.make_node("GatherElements", ["x", "i"], ["y"], axis=1)]
+    values = [[helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, ["N", s, "C"])] for n, s in (("x", "T"), ("y", 1))]
+    graph = helper.make_graph(nodes, "g", *values)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
+    agree(tmp_path, file, {"x": np.random.default_rng(0).permutation(42).reshape(2, 7, 3).astype("f4")})

@@ -2,6 +2,7 @@
 #include "base/whole_tensor.h"
 #include "formats/keras/catalogue/write.h"
 #include "formats/keras/operation.h"
+#include "formats/unknown_sizes.h"
 #include "graph/filled_like.h"
 #include "ops/expect.h"
 
@@ -454,7 +455,11 @@ Status write_gather_elements(const GatherElements& op, Sink& sink) {
   for (Size axis = 0; axis < sink.rank(); ++axis) {
     const Dim from = sink.dim(axis), to = sink.dim(axis, 1);
     const bool shorter = axis != op.axis && from != to;
-    if (shorter && !to.known())
+    // Examples are as many everywhere.
+    const bool may_be_shorter =
+        axis > 0 && axis != op.axis && !from.known() && !to.known() &&
+        !has_same_size(sink.graph(), sink.node().inputs[0], sink.node().inputs[1], static_cast<std::size_t>(axis));
+    if ((shorter && !to.known()) || may_be_shorter)
       return sink.refused("a lookup whose indices may be fewer than the numbers along axis " + std::to_string(axis));
     cuts = cuts || shorter;
     key.push_back(slice_of({}, shorter ? std::optional(*to) : std::nullopt, 1));
