@@ -2,6 +2,7 @@
 
 #include "formats/free_length.h"
 #include "formats/free_reshape.h"
+#include "ops/expect.h"
 
 #include <nlohmann/json.hpp>
 
