@@ -197,6 +197,8 @@ def made():
     ("BEHIND", "net.conv.bias.data.zero_()", "changes 'conv.bias' by fill_ behind"),
     ("BEHIND", "net.conv.weight.data.clamp_(-0.1, 0.1)", "changes 'conv.weight' by clamp_() behind"),
     ("CHANGE", "taken['conv.bias'] = taken['conv.bias'] * 2", "changes the dict that load_state_dict() takes"),
+    ("BEHIND", "nn.init.dirac_(net.conv.weight)", "changes 'conv.weight' by nn.init.dirac_ behind"),
+    ("BEHIND", "net.conv.reset_parameters()", "by reset_parameters() behind"),
     ("CHANGE", "taken.pop('conv.bias')", "changes the dict that load_state_dict() takes"),
     ("BEFORE", "net.conv.bias.data = torch.ones(4) * 4", "holds no 'conv.bias', which the program changes by new numbers"),
     ("BEFORE", "nn.init.constant_(net.conv.bias, 5.0)", None),

@@ -132,8 +132,8 @@ std::optional<Value> initialiser(Tracer& tracer, Interpreter& in, const std::str
       return fail(Fault::Unsupported, "nn.init." + name + "() with a tensor where a number is read");
     const auto filling = filling_of(tracer, *tensor, name, given);
     if (!filling) return std::unexpected(filling.error());
-    if (*filling)
-      if (auto done = tracer.refill(*tensor, **filling, "nn.init." + name); !done) return pass(done);
+    if (!*filling) tracer.weight_changes.push_back({tensor->value, "nn.init." + name, false});
+    else if (auto done = tracer.refill(*tensor, **filling, "nn.init." + name); !done) return pass(done);
     return given.placed[0];
   });
 }

@@ -245,6 +245,7 @@ void add_building(Tracer& tracer, Interpreter& in, Class* module) {
     for (const auto& [name, value] : self_of(given)->attributes.all())
       if (const auto* tensor = value.as<SourceTensor>(); tensor && !tracer.bound && tensor->is_parameter) {
         const auto first = std::ranges::find(tracer.draws, tensor->value, &Tracer::Draw::value);
+        tracer.weight_changes.push_back({tensor->value, "reset_parameters()"});
         if (first != tracer.draws.end() && first->what == Tracer::Draw::What::Fill)
           tracer.draws.push_back(Tracer::Draw(*first));
       }
