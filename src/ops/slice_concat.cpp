@@ -84,7 +84,7 @@ Result<TensorTypes> infer(const Split& op, const Inputs& in) {
 
 Result<TensorTypes> infer(const Tile& op, const Inputs& in) {
   if (auto s = expect_axis(op.axis, in[0].rank()); !s) return pass(s);
-  if (op.times < 1) return fail(Fault::Format, "times is " + std::to_string(op.times));
+  if (op.times < 0) return fail(Fault::Format, "times is " + std::to_string(op.times));
   Shape shape = in[0].shape;
   Dim& size = at(shape, op.axis);
   if (size.known()) {
