@@ -303,7 +303,8 @@ def test_a_module_above_the_own_folder_is_asked_for_by_the_folder_to_allow(tmp_p
 
 @pytest.mark.parametrize("line", ["import models.blocks\nblock = models.blocks.block", "import models.blocks as b\nblock = b.block",
                                   "from models import blocks\nblock = blocks.block", "from models.deep import inner\nblock = inner.block",
-                                  "import models.deep.inner\nblock = models.deep.inner.block"])
+                                  "import models.deep.inner\nblock = models.deep.inner.block",
+                                  "from models.blocks import block\nimport models.blocks\nblock = models.blocks.block"])
 def test_a_folder_without_an_init_is_a_package(line, tmp_path):
     (tmp_path / "models" / "deep").mkdir(parents=True)
     (tmp_path / "models" / "blocks.py").write_text("from torch import nn\ndef block(n): return nn.Conv2d(n, 2 * n, 3)\n")

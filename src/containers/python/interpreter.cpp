@@ -235,7 +235,10 @@ Result<Value> Interpreter::import_source(const std::string& name, Size dots, con
                     "math, functools, operator, itertools, collections");
   }
   const std::string key = key_of(*source);
-  if (const auto known = imported_.find(key); known != imported_.end()) return known->second;
+  if (const auto known = imported_.find(key); known != imported_.end()) {
+    put_into_package(imported_, *source, known->second);  // which may have come since
+    return known->second;
+  }
   const Deeper deeper(depth_), further(imports_);
   if (imports_ > 100 || depth_ > limits_.depth) return fail(Fault::Limit, "imports are nested too deep");
   const bool tries = std::exchange(tries_imports_, false);
