@@ -336,6 +336,8 @@ class Net(nn.Module):
         self.a.register_forward_hook(lambda module, given, made: None)
         gone = self.a.register_forward_hook(lambda module, given, made: made - 7)
         gone.remove()
+        again = self.a.register_forward_hook(lambda module, given, made: made + 1)
+        gone.remove()
         self.a.register_forward_hook(lambda module, given, made: made + given[0].sum())
         self.b.register_forward_pre_hook(lambda module, given: given[0] + 1)
         self.c.register_forward_pre_hook(lambda module, given: (given[0] - 0.5,))

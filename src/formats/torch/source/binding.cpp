@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <random>
+#include <set>
 
 namespace convoy::torch {
 
@@ -36,11 +38,12 @@ Result<bool> Tracer::loads_itself(const python::Object& module, const NamedWeigh
   const std::string instead = "; give a file of the model as it is then, and leave load_state_dict() out";
   if (own->is_changed)
     return fail(Fault::Unsupported, "the program changes the dict that load_state_dict() takes" + instead);
+  std::map<std::int32_t, std::string> names;
+  for (const auto& [name, tensor] : named) names.emplace(tensor->value.index, name);
   for (std::size_t i = own->changes; i < weight_changes.size(); ++i)
-    for (const auto& [name, tensor] : named)
-      if (tensor->value == weight_changes[i].weight)
-        return fail(Fault::Unsupported, "the program changes '" + name + "' by " + weight_changes[i].by +
-                                            " behind load_state_dict()" + instead);
+    if (const auto found = names.find(weight_changes[i].weight.index); found != names.end())
+      return fail(Fault::Unsupported, "the program changes '" + found->second + "' by " + weight_changes[i].by +
+                                          " behind load_state_dict()" + instead);
   return true;
 }
 
@@ -254,6 +257,22 @@ Status Tracer::take(std::vector<LoadedTensor> loaded, const NamedWeights& named,
   return {};
 }
 
+// What the file lacks stays as the program fills it.
+Status Tracer::fill_lacking(const std::vector<LoadedTensor>& loaded, const NamedWeights& named,
+                            const std::set<std::int32_t>& seen) {
+  std::set<std::string> held;
+  for (const LoadedTensor& one : loaded) held.insert(one.name);
+  std::map<std::int32_t, std::string> lacking;
+  for (const auto& [name, tensor] : named)
+    if (!held.contains(name)) lacking.emplace(tensor->value.index, name);
+  for (const WeightChange& change : weight_changes)
+    if (const auto found = lacking.find(change.weight.index); found != lacking.end() && !change.is_followed)
+      return fail(Fault::Unsupported, options_.weights->filename().string() + " holds no '" + found->second +
+                                          "', which the program changes by " + change.by +
+                                          " before load_state_dict(strict=False) leaves it so; add it to the file");
+  return lacking.empty() ? Status() : draw_weights(seen);
+}
+
 Status Tracer::bind(const NamedWeights& named, bool loads_itself) {
   std::set<std::int32_t> seen;
   std::set<std::string> wanted;
@@ -289,19 +308,8 @@ Status Tracer::bind(const NamedWeights& named, bool loads_itself) {
   for (const auto& [name, tensor] : named)
     if (const auto rows = spectral.find(tensor->value.index); rows != spectral.end())
       if (auto done = divide_by_spectral_norm(*loaded, name, rows->second); !done) return done;
-  // What the file lacks stays as the program fills it.
-  const auto is_lacking = [&](const auto& weight) {
-    return std::ranges::find(*loaded, weight.first, &LoadedTensor::name) == loaded->end();
-  };
-  for (const auto& weight : named)
-    if (exactly && is_lacking(weight))
-      for (const WeightChange& change : weight_changes)
-        if (change.weight == weight.second->value && !change.is_followed)
-          return fail(Fault::Unsupported, options_.weights->filename().string() + " holds no '" + weight.first +
-                                              "', which the program changes by " + change.by +
-                                              " before load_state_dict(strict=False) leaves it so; add it to the file");
-  if (exactly && std::ranges::any_of(named, is_lacking))
-    if (auto done = draw_weights(seen); !done) return done;
+  if (exactly)
+    if (auto done = fill_lacking(*loaded, named, seen); !done) return done;
   return take(std::move(*loaded), named, exactly);
 }
 

@@ -1,6 +1,7 @@
 #include "formats/torch/source/hooks.h"
 
 #include <array>
+#include <utility>
 
 namespace convoy::torch {
 
@@ -21,12 +22,12 @@ ValueList hooks_of(const python::Instance& module, const char* when) {
 // What register_...() gives, whose remove() takes the function off again. `hooks`: null, it is called nowhere.
 Value handle(Interpreter& in, python::Mapping* hooks, const Value& number) {
   auto* made = in.make<python::Module>("torch.utils.hooks.RemovableHandle");
-  made->attributes.set("remove", in.native("remove", [hooks, number](Interpreter& with, Arguments&) -> Made {
-    if (!hooks) return Value();
-    const auto there = hooks->find(number);
+  made->attributes.set("remove", in.native("remove", [hooks, number](Interpreter& with, Arguments&) mutable -> Made {
+    auto* from = std::exchange(hooks, nullptr);  // once: another function may have the number by then
+    const auto there = from ? from->find(number) : Result<Value*>(nullptr);
     if (!there) return std::unexpected(there.error());
     if (*there)
-      if (auto done = hooks->delete_item(with, number); !done) return pass(done);
+      if (auto done = from->delete_item(with, number); !done) return pass(done);
     return Value();
   }));
   return Value::of(made);

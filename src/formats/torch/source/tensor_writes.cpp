@@ -245,20 +245,22 @@ bool is_drawn(const Tracer& tracer, const Value& key) {
 // The numbers that a weight starts with, while its module is built. Those of a file come over them.
 Status start_with(Tracer& tracer, Interpreter& in, SourceTensor& weight, const Value& key, const Value& given) {
   const bool from_file = tracer.options().weights || tracer.options().structure_only;
+  const auto passed_over = [&] {
+    tracer.weight_changes.push_back({weight.value, "new numbers", false});
+    return Status();
+  };
   auto part = stretches_of(key, tracer.graph[weight.value].type.shape);
-  if (from_file) tracer.weight_changes.push_back({weight.value, "new numbers", false});
-  if (!part) return from_file || is_drawn(tracer, key) ? Status() : pass(part);
+  if (!part) return from_file || is_drawn(tracer, key) ? passed_over() : pass(part);
   PartWrite write(tracer, in, std::move(*part));
   const auto numbers = known_numbers(tracer, given);
   if (numbers && write.covers_all() && numbers->rank() == 0) {
-    if (from_file) tracer.weight_changes.pop_back();
     if (auto done = tracer.refill(weight, {Filling::How::Constant, numbers->doubles()[0], 0}, "fill_"); !done)
       return done;
     tracer.random_values.erase(weight.value.index);
     weight.is_random = false;
     return {};
   }
-  if (from_file) return {};
+  if (from_file) return passed_over();
   const auto before = numbers ? tracer.starting(weight.value) : std::nullopt;
   const auto base = before || !numbers   ? before
                     : write.covers_all() ? tracer.graph[weight.value].constant

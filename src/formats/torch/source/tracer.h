@@ -166,6 +166,9 @@ class Tracer {
   Result<ValueId> with_free_pad(python::Interpreter& in, const FreePad& pad, ValueId result);
   Status take(std::vector<LoadedTensor> loaded, const NamedWeights& named, bool may_lack);
   Result<std::vector<ValueId>> folded(std::size_t first, std::vector<ValueId> values);
+  Status fill_lacking(const std::vector<LoadedTensor>& loaded,
+                      const std::vector<std::pair<std::string, SourceTensor*>>& named,
+                      const std::set<std::int32_t>& seen);
   Status draw_weights(const std::set<std::int32_t>& named);
   Status draw_one(const Draw& draw, Draws& source, std::map<std::int32_t, Tensor>& drawn, bool keeps, bool is_lost,
                   bool is_kept);
