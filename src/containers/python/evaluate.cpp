@@ -337,14 +337,17 @@ Result<Value> Evaluator::dictionary(const Syntax& s) {
   return Value::of(made);
 }
 
-// Names of a comprehension are its own.
+// Names of a comprehension are its own. What is made of each part of what lies outside lies there as well.
 Result<Value> Evaluator::comprehension(const Syntax& s) {
   auto* scope = in_.make<Scope>(&scope_);
   Evaluator inner(in_, file_, *scope);
   ValueList made;
   const std::size_t first = s.text == "dict" ? 2 : 1;
-  if (s.text == "generator" && s.parts.size() == first + 1) return generator(s, *scope);
-  if (auto done = clause(s, first, made, inner); !done) return pass(done);
+  const auto outermost = value(s.parts[first].parts[1]);
+  if (!outermost) return outermost;
+  if (auto* outside = outermost->as<Outside>()) return outside->changed(in_);
+  if (s.text == "generator" && s.parts.size() == first + 1) return generator(s, *outermost, *scope);
+  if (auto done = clause(s, first, *outermost, made, inner); !done) return pass(done);
   if (s.text == "list") return in_.list(std::move(made));
   if (s.text == "generator") return Value::of(in_.make<Iterator>(std::move(made)));
   auto* mapping = in_.make<Mapping>(s.text == "set");
@@ -356,11 +359,9 @@ Result<Value> Evaluator::comprehension(const Syntax& s) {
 }
 
 // One `for`: its list is known at once, each value is made when it is asked for.
-Result<Value> Evaluator::generator(const Syntax& s, Scope& scope) {
+Result<Value> Evaluator::generator(const Syntax& s, const Value& iterable, Scope& scope) {
   const Syntax& part = s.parts[1];
-  const auto iterable = value(part.parts[1]);
-  if (!iterable) return iterable;
-  auto all = in_.elements(*iterable);
+  auto all = in_.elements(iterable);
   if (!all) return at(part, Result<Value>(pass(all)));
   return Value::of(in_.make<Generator>([&s, &part, &scope, &file = file_, all = std::move(*all), next = std::size_t{0}](
                                            Interpreter& in) mutable -> Result<std::optional<Value>> {
@@ -391,7 +392,8 @@ Result<bool> Evaluator::passes(const Syntax& part) {
   return true;
 }
 
-Status Evaluator::clause(const Syntax& s, std::size_t index, ValueList& into, Evaluator& inner) {
+Status Evaluator::clause(const Syntax& s, std::size_t index, const Value& outermost, ValueList& into,
+                         Evaluator& inner) {
   const std::size_t first = s.text == "dict" ? 2 : 1;
   if (index == s.parts.size()) {
     for (std::size_t i = 0; i < first; ++i) {
@@ -402,7 +404,7 @@ Status Evaluator::clause(const Syntax& s, std::size_t index, ValueList& into, Ev
     return in_.charge(static_cast<Size>(first) * 16);
   }
   const Syntax& part = s.parts[index];
-  const auto iterable = index == first ? value(part.parts[1]) : inner.value(part.parts[1]);
+  const auto iterable = index == first ? Result<Value>(outermost) : inner.value(part.parts[1]);
   if (!iterable) return std::unexpected(iterable.error());
   const auto all = in_.elements(*iterable);
   if (!all) return at(part, Status(std::unexpected(all.error())));
@@ -412,7 +414,7 @@ Status Evaluator::clause(const Syntax& s, std::size_t index, ValueList& into, Ev
     const auto holds = inner.passes(part);
     if (!holds) return std::unexpected(holds.error());
     if (!*holds) continue;
-    if (auto done = clause(s, index + 1, into, inner); !done) return done;
+    if (auto done = clause(s, index + 1, outermost, into, inner); !done) return done;
   }
   return {};
 }

@@ -28,8 +28,8 @@ class Evaluator {
   Result<Arguments> arguments(const Syntax& s, std::size_t first);
   Result<Value> comparison(const Syntax& s);
   Result<Value> comprehension(const Syntax& s);
-  Status clause(const Syntax& s, std::size_t at, ValueList& into, Evaluator& inner);
-  Result<Value> generator(const Syntax& s, Scope& scope);
+  Status clause(const Syntax& s, std::size_t at, const Value& outermost, ValueList& into, Evaluator& inner);
+  Result<Value> generator(const Syntax& s, const Value& iterable, Scope& scope);
   Result<bool> passes(const Syntax& part);
   Result<Value> sequence(const Syntax& s);
   Result<Value> dictionary(const Syntax& s);

@@ -18,6 +18,12 @@ std::unexpected<Error> Outside::refused(Interpreter&) const {
               "'" + name + "' is not read, and the model depends on it; write what it is in its place");
 }
 
+Value Outside::changed(Interpreter& in) {
+  auto* made = in.make<Outside>(name);
+  made->note_change();
+  return Value::of(made);
+}
+
 Result<std::optional<Value>> Outside::attribute(Interpreter& in, const std::string& word) {
   if (word == "__enter__")
     return in.native(word, [this](Interpreter&, Arguments&) -> Result<Value> { return Value::of(this); });

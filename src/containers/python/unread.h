@@ -51,6 +51,8 @@ class Outside : public NotRead {
   explicit Outside(std::string called, Outside* from = nullptr) : NotRead(std::move(called)), from_(from) {}
   // Whether the program puts into it, or into what it is a part of, or takes something out.
   bool is_changed() const { return from_ ? from_->is_changed() : changed_; }
+  // What a program makes of its parts.
+  Value changed(Interpreter& in);
   Result<std::optional<Value>> attribute(Interpreter& in, const std::string& word) override;
   Status set_attribute(Interpreter&, const std::string&, Value) override { return {}; }
   Result<Value> call(Interpreter& in, Arguments& given) override;

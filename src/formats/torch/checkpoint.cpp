@@ -2,8 +2,10 @@
 // torch/_weights_only_unpickler.py.
 #include "formats/torch/checkpoint.h"
 
+#include "base/mapped_file.h"
 #include "containers/pickle.h"
 #include "formats/torch/pickled_tensor.h"
+#include "formats/torch/saved_object.h"
 
 #include <algorithm>
 #include <array>
@@ -14,90 +16,6 @@
 
 namespace convoy::torch {
 namespace {
-
-constexpr int deepest = 100;
-constexpr Size most_visits = 4'000'000;
-constexpr Size most_name_bytes = Size{1} << 30;
-
-class Search {
- public:
-  Search(const Pickle& pickle, const StorageOf& storage, ViewRoom room)
-      : pickle_(pickle),
-        tensors_(pickle, storage, room) {}
-
-  Result<std::vector<LoadedTensor>> run() {
-    if (auto s = visit(pickle_.root(), "", 0); !s) return pass(s);
-    return std::move(found_);
-  }
-
- private:
-  using Kind = PickleKind;
-
-  Status visit(PickleId id, const std::string& name, int depth) {
-    if (!id) return {};
-    if (depth > deepest) return fail(Fault::Limit, "'" + name + "' lies deeper than 100 levels");
-    if (++visits_ > most_visits) return fail(Fault::Limit, "more than 4000000 values are reached");
-    if ((name_bytes_ += static_cast<Size>(name.size())) > most_name_bytes)
-      return fail(Fault::Limit, "the names of what is reached are longer than 1 GiB together");
-    const PickleValue& v = pickle_[id];
-    switch (v.kind) {
-      case Kind::Dict: return visit_entries(v.items, name, depth);
-      case Kind::List:
-      case Kind::Tuple:
-        for (std::size_t i = 0; i < v.items.size(); ++i)
-          if (auto s = visit(v.items[i], joined(name, std::to_string(i)), depth + 1); !s) return s;
-        return {};
-      case Kind::Call: return visit_call(v, name, depth);
-      default: return {};
-    }
-  }
-
-  Status visit_entries(const std::vector<PickleId>& entries, const std::string& name, int depth) {
-    for (std::size_t i = 0; i + 1 < entries.size(); i += 2) {
-      const PickleValue& key = pickle_[entries[i]];
-      if (key.kind != Kind::Text && key.kind != Kind::Integer) continue;
-      const std::string word = key.kind == Kind::Text ? key.text : std::to_string(key.integer);
-      if (auto s = visit(entries[i + 1], joined(name, word), depth + 1); !s) return s;
-    }
-    return {};
-  }
-
-  Status visit_call(const PickleValue& call, const std::string& name, int depth) {
-    const std::string_view callee = pickle_.global(call.callee);
-    if (PickledTensors::makes_tensor(callee)) {
-      auto tensor = within("tensor '" + name + "'", tensors_.tensor_of(call));
-      if (!tensor) return pass(tensor);
-      if (!*tensor) return {};
-      if (!names_.insert(name).second) return fail(Fault::Format, "'" + name + "' is there twice");
-      found_.push_back({name, std::move(**tensor)});
-      return {};
-    }
-    if (callee == "collections OrderedDict" || callee == "collections defaultdict") {
-      // An older OrderedDict is called with a list of pairs.
-      if (pickle_.is(call.arguments, Kind::Tuple))
-        for (const PickleId argument : pickle_[call.arguments].items)
-          if (pickle_.is(argument, Kind::List))
-            for (const PickleId pair : pickle_[argument].items)
-              if ((pickle_.is(pair, Kind::List) || pickle_.is(pair, Kind::Tuple)) && pickle_[pair].items.size() == 2)
-                if (auto s = visit_entries(pickle_[pair].items, name, depth); !s) return s;
-      return visit_entries(call.entries, name, depth);
-    }
-    // A module: what it holds is in its state.
-    for (const std::string_view part : {"_parameters", "_buffers", "_modules"})
-      if (auto s = visit(pickle_.at(call.state, part), name, depth + 1); !s) return s;
-    return {};
-  }
-
-  static std::string joined(const std::string& name, const std::string& word) {
-    return name.empty() ? word : name + "." + word;
-  }
-
-  const Pickle& pickle_;
-  PickledTensors tensors_;
-  std::vector<LoadedTensor> found_;
-  std::set<std::string> names_;
-  Size visits_ = 0, name_bytes_ = 0;
-};
 
 // ---- the older stream: magic number, protocol, system, the object, the keys, then each storage with its count.
 Result<Pickle> next_pickle(ByteReader& reader) {
@@ -189,15 +107,15 @@ bool begins_stream(Bytes bytes) {
   return text.starts_with(number);
 }
 
-Result<std::vector<LoadedTensor>> weights_of_zip(const ZipArchive& zip) {
+Result<SavedObject> object_in(const ZipArchive& zip) {
   const std::string root = checkpoint_root(zip);
   if (auto ordered = check_byte_order(zip, root); !ordered) return pass(ordered);
   const auto pickle = pickle_of_zip(zip, root);
   if (!pickle) return std::unexpected(pickle.error());
-  return Search(*pickle, storages_in(zip, root + "data/"), ViewRoom(zip)).run();
+  return saved_object(*pickle, PickledTensors(*pickle, storages_in(zip, root + "data/"), ViewRoom(zip)));
 }
 
-Result<std::vector<LoadedTensor>> weights_of_stream(const Blob& file) {
+Result<SavedObject> object_in(const Blob& file) {
   ByteReader reader(file.bytes);
   const auto object = object_of_stream(reader);
   if (!object) return std::unexpected(object.error());
@@ -220,7 +138,27 @@ Result<std::vector<LoadedTensor>> weights_of_stream(const Blob& file) {
     if (found == stored.end()) return fail(Fault::Format, "storage '" + wanted.key + "' is not in the file");
     return part_of(wanted, found->second);
   };
-  return Search(*object, storage, ViewRoom(file)).run();
+  return saved_object(*object, PickledTensors(*object, storage, ViewRoom(file)));
+}
+
+Result<std::vector<LoadedTensor>> weights_of_zip(const ZipArchive& zip) {
+  auto object = object_in(zip);
+  return object ? named_tensors(*std::move(object)) : std::unexpected(std::move(object.error()));
+}
+
+Result<std::vector<LoadedTensor>> weights_of_stream(const Blob& file) {
+  auto object = object_in(file);
+  return object ? named_tensors(*std::move(object)) : std::unexpected(std::move(object.error()));
+}
+
+std::optional<SavedObject> loaded_object(const std::filesystem::path& file) {
+  const auto bytes = open_file(file.string());
+  if (!bytes) return std::nullopt;
+  const Blob blob = blob_of(*bytes);
+  if (!ZipArchive::begins(blob.bytes) && !begins_stream(blob.bytes)) return std::nullopt;
+  const auto zip = ZipArchive::begins(blob.bytes) ? ZipArchive::open(blob) : fail(Fault::Format, "is no archive");
+  auto object = zip ? object_in(*zip) : object_in(blob);
+  return object ? std::optional(*std::move(object)) : std::nullopt;
 }
 
 }  // namespace convoy::torch

@@ -2,6 +2,7 @@
 #include "base/budget.h"
 #include "formats/torch/source/module_weights.h"
 #include "formats/torch/source/spectral_norm.h"
+#include "formats/torch/source/tracer.h"
 #include "formats/torch/weight_norm.h"
 #include "ops/expect.h"
 #include "run/cost.h"
@@ -31,20 +32,40 @@ Status Tracer::refill(const SourceTensor& weight, const Filling& filling, const 
   return {};
 }
 
-Result<bool> Tracer::loads_itself(const python::Object& module, const NamedWeights& named) const {
-  const auto own = std::ranges::find(loaded_states.rbegin(), loaded_states.rend(), &module, &LoadedState::module);
-  if (own == loaded_states.rend()) return false;
-  if (!options_.weights) return true;
-  const std::string instead = "; give a file of the model as it is then, and leave load_state_dict() out";
-  if (own->is_changed)
-    return fail(Fault::Unsupported, "the program changes the dict that load_state_dict() takes" + instead);
+Result<const Tracer::LoadedState*> Tracer::own_load(const python::Object& module, const NamedWeights& named) const {
+  const auto last = std::ranges::find(loaded_states.rbegin(), loaded_states.rend(), &module, &LoadedState::module);
+  if (last == loaded_states.rend()) return nullptr;
+  const LoadedState& own = *last;
+  if (!options_.weights) return &own;
+  const auto refused = [](const std::string& what) {
+    return fail(Fault::Unsupported,
+                "the program " + what + "; give a file of the model as it is then, and leave load_state_dict() out");
+  };
+  if (own.is_changed) return refused("changes the dict that load_state_dict() takes");
   std::map<std::int32_t, std::string> names;
   for (const auto& [name, tensor] : named) names.emplace(tensor->value.index, name);
-  for (std::size_t i = own->changes; i < weight_changes.size(); ++i)
+  for (std::size_t i = own.changes; i < weight_changes.size(); ++i)
     if (const auto found = names.find(weight_changes[i].weight.index); found != names.end())
-      return fail(Fault::Unsupported, "the program changes '" + found->second + "' by " + weight_changes[i].by +
-                                          " behind load_state_dict()" + instead);
-  return true;
+      return refused("changes '" + found->second + "' by " + weight_changes[i].by + " behind load_state_dict()");
+  for (auto later = last; later != loaded_states.rbegin();)
+    for (const auto& [name, weight] : (--later)->weights)
+      if (const auto found = names.find(weight.index); found != names.end() && later->module != &module)
+        return refused("loads '" + found->second + "' once more behind load_state_dict()");
+  std::map<std::int32_t, ValueId> copies;  // of a weight that took another element type
+  for (const Draw& draw : draws)
+    if (draw.what == Draw::What::Copy) copies.insert_or_assign(draw.value.index, draw.from);
+  for (const auto& [name, tensor] : named) {
+    const auto before = own.weights.find(name);
+    if (before == own.weights.end()) continue;
+    ValueId now = tensor->value;
+    for (auto copy = copies.find(now.index); now != before->second && copy != copies.end();
+         copy = copies.find(now.index))
+      now = copy->second;
+    // A file of the new shape is not the one that was loaded.
+    const bool is_told_apart = graph[now].type.shape != graph[before->second].type.shape;
+    if (now != before->second && !is_told_apart) return refused("makes '" + name + "' anew behind load_state_dict()");
+  }
+  return &own;
 }
 
 namespace {
@@ -215,33 +236,45 @@ std::optional<Tensor> Tracer::starting(ValueId weight) const {
   return numbers ? std::optional(std::move(*numbers)) : std::nullopt;
 }
 
-Status Tracer::take(std::vector<LoadedTensor> loaded, const NamedWeights& named, bool may_lack) {
+namespace {
+
+// Only names as they stand in that dict: nobody complains of others.
+bool takes_names_alone(const Tracer::LoadedState& own) { return !own.is_strict && (own.dict || own.numbers); }
+
+}  // namespace
+
+Status Tracer::take(std::vector<LoadedTensor> loaded, const NamedWeights& named, const LoadedState* own) {
   std::set<std::string> wanted;
   for (const auto& [name, tensor] : named) wanted.insert(name);
   const std::string file = options_.weights->filename().string();
+  const std::string call = own && !own->is_strict ? "load_state_dict(strict=False)" : "load_state_dict()";
+  const auto remark = [&](const std::string& sentence) {
+    if (options_.remarks) options_.remarks->push_back(file + sentence);
+  };
   std::map<std::string, Tensor> given;
   for (LoadedTensor& one : loaded) {
     const bool is_spare = !wanted.contains(one.name) && !one.name.ends_with("num_batches_tracked");
-    if (is_spare && takes_more_weights && options_.remarks)
-      options_.remarks->push_back(file + " holds '" + one.name + "', which load_state_dict(strict=False) leaves out");
-    if (is_spare && !takes_more_weights)
+    const bool is_dropped = is_spare && own && own->weights.contains(one.name);  // with a layer that is left out later
+    if (is_spare && !is_dropped && (!own || own->is_strict))
       return fail(Fault::Format, file + " holds '" + one.name + "', which the source has no weight for");
+    if (is_spare && !is_dropped) remark(" holds '" + one.name + "', which " + call + " leaves out");
     given.emplace(one.name, std::move(one.tensor));
   }
+  const auto may_lack = [&](const std::string& name) {
+    if (name.ends_with("num_batches_tracked")) return true;
+    return own &&
+           (own->kept.contains(name) || takes_names_alone(*own) || (own->numbers && !own->weights.contains(name)));
+  };
   std::set<std::int32_t> filled;
   for (const auto& [name, tensor] : named) {
     const auto found = given.find(name);
     auto& constant = graph[tensor->value].constant;
-    if (found == given.end()) {
-      if (name.ends_with("num_batches_tracked")) continue;
-      if (may_lack) {
-        if (options_.remarks)
-          options_.remarks->push_back(file + " holds no '" + name +
-                                      "', which load_state_dict(strict=False) leaves as the "
-                                      "program fills it");
-        continue;
-      }
+    if (found == given.end() && !may_lack(name))
       return fail(Fault::Format, file + " holds no '" + name + "', of shape " + shape_text(constant->shape()));
+    if (found == given.end()) {
+      if (!name.ends_with("num_batches_tracked"))
+        remark(" holds no '" + name + "', which " + call + " leaves as the program fills it");
+      continue;
     }
     if (found->second.shape() != constant->shape())
       return fail(Fault::Format, "'" + name + "' has shape " + shape_text(found->second.shape()) + " in " + file +
@@ -258,26 +291,97 @@ Status Tracer::take(std::vector<LoadedTensor> loaded, const NamedWeights& named,
 }
 
 // What the file lacks stays as the program fills it.
-Status Tracer::fill_lacking(const std::vector<LoadedTensor>& loaded, const NamedWeights& named,
+Status Tracer::fill_lacking(const std::vector<LoadedTensor>& loaded, const NamedWeights& named, const LoadedState& own,
                             const std::set<std::int32_t>& seen) {
   std::set<std::string> held;
   for (const LoadedTensor& one : loaded) held.insert(one.name);
   std::map<std::int32_t, std::string> lacking;
   for (const auto& [name, tensor] : named)
-    if (!held.contains(name)) lacking.emplace(tensor->value.index, name);
+    if (!held.contains(name) && !name.ends_with("num_batches_tracked")) lacking.emplace(tensor->value.index, name);
+  const auto refused = [&](std::int32_t weight, const std::string& by) {
+    return fail(Fault::Unsupported, options_.weights->filename().string() + " holds no '" + lacking.at(weight) +
+                                        "', which the program changes by " + by +
+                                        " before load_state_dict() leaves it so; add it to the file");
+  };
   for (const WeightChange& change : weight_changes)
-    if (const auto found = lacking.find(change.weight.index); found != lacking.end() && !change.is_followed)
-      return fail(Fault::Unsupported, options_.weights->filename().string() + " holds no '" + found->second +
-                                          "', which the program changes by " + change.by +
-                                          " before load_state_dict(strict=False) leaves it so; add it to the file");
+    if (lacking.contains(change.weight.index) && !change.is_followed) return refused(change.weight.index, change.by);
+  for (const LoadedState& other : loaded_states)
+    if (&other != &own)
+      for (const auto& [name, weight] : other.weights)
+        if (lacking.contains(weight.index)) return refused(weight.index, "another load_state_dict()");
   return lacking.empty() ? Status() : draw_weights(seen);
 }
 
-Status Tracer::bind(const NamedWeights& named, bool loads_itself) {
-  std::set<std::int32_t> seen;
+// A file that goes by another name than in the program may be the one that it loads, or what is saved of the whole model later.
+Status Tracer::expect_one_meaning(const std::vector<LoadedTensor>& given, const std::vector<LoadedTensor>& made,
+                                  const NamedWeights& named) const {
+  if (!loaded_path || std::filesystem::path(*loaded_path).filename() == options_.weights->filename()) return {};
+  std::map<std::string, const Tensor*> by_name;
+  for (const LoadedTensor& one : made) by_name.emplace(one.name, &one.tensor);
+  std::map<std::string, DType> wanted;
+  for (const auto& [name, tensor] : named) wanted.emplace(name, graph[tensor->value].type.dtype);
+  for (const LoadedTensor& one : given) {
+    const auto type = wanted.find(one.name);
+    if (type == wanted.end() || one.name.ends_with("num_batches_tracked")) continue;
+    const auto found = by_name.find(one.name);
+    const bool is_same = found != by_name.end() && found->second->shape() == one.tensor.shape() &&
+                         same_bytes(found->second->converted(type->second), one.tensor.converted(type->second));
+    if (is_same) continue;
+    return fail(Fault::Unsupported, "the program loads other numbers into '" + one.name +
+                                        "' than stand under that name in " + options_.weights->filename().string() +
+                                        ": give the file that it loads under its name, '" +
+                                        std::filesystem::path(*loaded_path).filename().string() +
+                                        "', or one of the whole model, and leave load_state_dict() out");
+  }
+  return {};
+}
+
+Result<std::vector<LoadedTensor>> Tracer::loaded_for(const NamedWeights& named, const LoadedState* own) const {
   std::set<std::string> wanted;
+  for (const auto& [name, tensor] : named) wanted.insert(name);
+  const std::string file = options_.weights->filename().string();
+  auto checkpoint = load_weights(*options_.weights);
+  if (!checkpoint) return checkpoint;
+  const bool exactly = own && takes_names_alone(*own) && !own->numbers && !is_wrapped;
+  auto loaded = module_weights(*std::move(checkpoint), wanted, own ? own->dict.value_or("") : "", exactly, file,
+                               own && own->numbers ? nullptr : options_.remarks);
+  if (loaded && own && own->numbers) {
+    if (own->numbers->empty())
+      return fail(Fault::Unsupported, "load_state_dict() takes none of the numbers of " + file +
+                                          ", and leaves the module as it is filled; leave --weights out");
+    if (auto one = expect_one_meaning(*loaded, *own->numbers, named); !one) return pass(one);
+    loaded = *own->numbers;
+  }
+  if (!loaded) return loaded;
+  // Weights that the file keeps as norms and directions, and the program by their plain names.
+  if (const auto normed = normed_weights(*loaded);
+      std::ranges::any_of(normed, [&](const NormedWeight& one) { return wanted.contains(one.name); })) {
+    auto plain = with_plain_weights(std::move(*loaded));
+    if (!plain) return plain;
+    loaded = std::move(plain);
+  }
+  for (const auto& [name, tensor] : named)
+    if (const auto rows = spectral.find(tensor->value.index); rows != spectral.end())
+      if (auto done = divide_by_spectral_norm(*loaded, name, rows->second); !done) return pass(done);
+  return loaded;
+}
+
+// A program that copies numbers out of the file itself leaves the others as they are filled.
+Status Tracer::all_copied(const std::vector<LoadedTensor>& loaded, const NamedWeights& named) const {
+  if (file_weights.empty()) return {};
+  std::set<std::string> held;
+  for (const LoadedTensor& one : loaded) held.insert(one.name);
+  for (const auto& [name, tensor] : named)
+    if (held.contains(name) && !file_weights.contains(tensor->value.index) && !name.ends_with("num_batches_tracked"))
+      return fail(Fault::Unsupported, "the program copies weights out of " + options_.weights->filename().string() +
+                                          " but not '" + name +
+                                          "', which stands there, too; copy it as well, or leave the copying out");
+  return {};
+}
+
+Status Tracer::bind(const NamedWeights& named, const LoadedState* own) {
+  std::set<std::int32_t> seen;
   for (const auto& [name, tensor] : named) {
-    wanted.insert(name);
     if (seen.insert(tensor->value.index).second) graph.rename(tensor->value, name);
     if (options_.weights || options_.structure_only) tensor->is_random = false;  // its numbers come from the file
   }
@@ -292,25 +396,13 @@ Status Tracer::bind(const NamedWeights& named, bool loads_itself) {
                 "the program loads the model's weights from a file; give it with --weights, or leave load_state_dict() "
                 "out");
   if (!options_.weights) return draw_weights(seen);
-  auto checkpoint = load_weights(*options_.weights);
-  if (!checkpoint) return pass(checkpoint);
-  const bool exactly = loads_itself && takes_more_weights && weights_dict && !is_wrapped;
-  auto loaded = module_weights(*std::move(checkpoint), wanted, weights_dict.value_or(""), exactly,
-                               options_.weights->filename().string(), options_.remarks);
+  auto loaded = loaded_for(named, own);
   if (!loaded) return pass(loaded);
-  // Weights that the file keeps as norms and directions, and the program by their plain names.
-  if (const auto normed = normed_weights(*loaded);
-      std::ranges::any_of(normed, [&](const NormedWeight& one) { return wanted.contains(one.name); })) {
-    auto plain = with_plain_weights(std::move(*loaded));
-    if (!plain) return pass(plain);
-    loaded = std::move(plain);
-  }
-  for (const auto& [name, tensor] : named)
-    if (const auto rows = spectral.find(tensor->value.index); rows != spectral.end())
-      if (auto done = divide_by_spectral_norm(*loaded, name, rows->second); !done) return done;
-  if (exactly)
-    if (auto done = fill_lacking(*loaded, named, seen); !done) return done;
-  return take(std::move(*loaded), named, exactly);
+  if (!own)
+    if (auto all = all_copied(*loaded, named); !all) return all;
+  if (own && (own->numbers || takes_names_alone(*own)))
+    if (auto done = fill_lacking(*loaded, named, *own, seen); !done) return done;
+  return take(std::move(*loaded), named, own);
 }
 
 }  // namespace convoy::torch

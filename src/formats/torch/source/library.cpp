@@ -4,6 +4,7 @@
 #include "containers/python/modules.h"
 #include "formats/torch/kept_state.h"
 #include "formats/torch/reordered_weights.h"
+#include "formats/torch/source/loading.h"
 #include "formats/torch/source/parameters.h"
 #include "formats/torch/source/torch_module.h"
 
@@ -71,20 +72,11 @@ bool SourceLibrary::is_model_class(Value value) const {
 
 namespace {
 
-// Every weight under every name that the state_dict has for it; modules by the first way to them.
-Status name_all(Tracer& tracer, Instance& module, const std::string& path,
-                std::vector<std::pair<std::string, SourceTensor*>>& into, int depth) {
-  if (depth > 64 || into.size() > 100000) return fail(Fault::Limit, "modules are nested over 64 deep");
+// Modules by the first way to them; they are not nested too deep, as their weights are named already.
+void name_modules(Tracer& tracer, const Instance& module, const std::string& path) {
   tracer.paths.try_emplace(&module, path);
-  const std::string front = path.empty() ? "" : path + ".";
-  for (const auto& [name, value] : module.attributes.all()) {
-    auto* tensor = value.as<SourceTensor>();
-    if (!tensor) continue;
-    if (tensor->is_parameter || (tensor->is_buffer && tensor->persistent)) into.emplace_back(front + name, tensor);
-  }
   for (const auto& [name, child] : children_of(module))
-    if (auto done = name_all(tracer, *child, front + name, into, depth + 1); !done) return done;
-  return {};
+    name_modules(tracer, *child, path.empty() ? name : path + "." + name);
 }
 
 // How a function reads a parameter: whole, or as a dictionary of tensors, under these keys in the order met.
@@ -286,11 +278,13 @@ Result<Graph> SourceLibrary::graph_of(Interpreter& in, Value model) {
   const Value* qualified = module->type->find("__qualname__");  // what a class says it is called
   const auto* said = qualified ? qualified->as<python::Text>() : nullptr;
   graph.name = said ? said->text : module->type->name;
-  std::vector<std::pair<std::string, SourceTensor*>> weights;
-  if (auto done = name_all(tracer, *module, "", weights, 0); !done) return pass(done);
-  const auto loads_itself = tracer.loads_itself(*module, weights);
-  if (!loads_itself) return std::unexpected(loads_itself.error());
-  if (auto done = tracer.bind(weights, *loads_itself); !done) return pass(done);
+  const auto named = named_state(*module);
+  if (!named) return std::unexpected(named.error());
+  const Tracer::NamedWeights& weights = *named;
+  name_modules(tracer, *module, "");
+  const auto own = tracer.own_load(*module, weights);
+  if (!own) return std::unexpected(own.error());
+  if (auto done = tracer.bind(weights, *own); !done) return pass(done);
   for (const auto& [name, tensor] : weights) all_->state.push_back({name, *graph[tensor->value].constant});
   all_->computed = parametrized(tracer, *module, weights);
   for (const std::string& weight : all_->computed)

@@ -12,18 +12,6 @@ namespace convoy::torch {
 
 namespace {
 
-// The keys behind torch.load(): "torch.load()['model']['net']" -> "model.net".
-std::string dict_of(const std::string& loaded) {
-  std::string keys;
-  for (std::size_t at = loaded.find("['"); at != std::string::npos; at = loaded.find("['", at)) {
-    const std::size_t end = loaded.find("']", at);
-    if (end == std::string::npos) break;
-    keys += (keys.empty() ? "" : ".") + loaded.substr(at + 2, end - at - 2);
-    at = end;
-  }
-  return keys;
-}
-
 Instance* self_of(Arguments& given) { return given.placed.empty() ? nullptr : given.placed.front().as<Instance>(); }
 
 void all_modules(Instance& module, const std::string& path, std::vector<std::pair<std::string, Instance*>>& into,
@@ -186,21 +174,6 @@ Status put_to_rest(Tracer& tracer, Interpreter& in, Arguments& given) {
   return {};
 }
 
-// Weights by name: what a file will give while the module is built, and what nobody asks for when it is called.
-Made state_dict(Interpreter& in, Arguments& given) {
-  std::vector<std::pair<std::string, Instance*>> all;
-  all_modules(*self_of(given), "", all, 0);
-  auto* made = in.make<python::Mapping>();
-  for (const auto& [path, module] : all)
-    for (const auto& [name, value] : module->attributes.all()) {
-      const auto* tensor = value.as<SourceTensor>();
-      if (!tensor || !(tensor->is_parameter || (tensor->is_buffer && tensor->persistent))) continue;
-      const std::string full = path.empty() ? name : path + "." + name;
-      if (auto put = made->put(in, in.text(full), value); !put) return pass(put);
-    }
-  return Value::of(made);
-}
-
 // How a module is put together, and what it is told before it is called.
 void add_building(Tracer& tracer, Interpreter& in, Class* module) {
   add_method(in, module, "__init__", [](Interpreter&, Arguments&) -> Made { return Value(); });
@@ -225,21 +198,11 @@ void add_building(Tracer& tracer, Interpreter& in, Class* module) {
     });
   add_method(in, module, "requires_grad_",
              [&tracer](Interpreter& with, Arguments& given) { return trains_or_not(tracer, with, given); });
-  // Weights of a file come with --weights.
-  add_method(in, module, "load_state_dict", [&tracer](Interpreter& with, Arguments& given) -> Made {
-    tracer.loads_weights = true;
-    if (given.placed.size() > 1)
-      if (const auto* loaded = given.placed[1].as<python::Outside>()) {
-        const std::string dict = dict_of(loaded->name);
-        tracer.loaded_states.push_back({self_of(given), tracer.weight_changes.size(), loaded->is_changed()});
-        tracer.weights_dict = tracer.weights_dict.value_or(dict) == dict ? dict : "";
-      }
-    const auto named = given.take("strict");
-    const auto strict = named ? named : given.placed.size() > 2 ? std::optional(given.placed[2]) : std::nullopt;
-    if (strict && strict->is_whole() && strict->whole() == 0) tracer.takes_more_weights = true;
-    return Value::of(with.make<python::Outside>("load_state_dict()"));
-  });
-  add_method(in, module, "state_dict", state_dict);
+  add_method(
+      in, module, "load_state_dict",
+      [&tracer](Interpreter& with, Arguments& given) { return load_state_dict(tracer, with, given); }, 2);
+  add_method(in, module, "state_dict",
+             [&tracer](Interpreter& with, Arguments& given) { return state_dict(tracer, with, given); });
   // Draws once more what its weights were first filled with.
   add_method(in, module, "reset_parameters", [&tracer](Interpreter&, Arguments& given) -> Made {
     for (const auto& [name, value] : self_of(given)->attributes.all())
@@ -257,6 +220,8 @@ void add_building(Tracer& tracer, Interpreter& in, Class* module) {
   add_method(in, module, "__getattr__", [&tracer](Interpreter&, Arguments& given) -> Made {
     const auto* word = given.placed.size() > 1 ? given.placed[1].as<python::Text>() : nullptr;
     if (word && word->text == "training") return Value::of(is_in_training(tracer, *self_of(given)));
+    // A wrapper is the module itself here.
+    if (word && (word->text == "module" || word->text == "_orig_mod") && tracer.is_wrapped) return given.placed.front();
     return Value::ellipsis();
   });
 }

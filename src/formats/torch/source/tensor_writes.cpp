@@ -247,6 +247,8 @@ Status start_with(Tracer& tracer, Interpreter& in, SourceTensor& weight, const V
   const bool from_file = tracer.options().weights || tracer.options().structure_only;
   const auto passed_over = [&] {
     tracer.weight_changes.push_back({weight.value, "new numbers", false});
+    if (const auto* from = given.as<SourceTensor>(); from && tracer.file_values.contains(from->value.index))
+      tracer.file_weights.insert(weight.value.index);
     return Status();
   };
   auto part = stretches_of(key, tracer.graph[weight.value].type.shape);

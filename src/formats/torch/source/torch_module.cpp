@@ -251,9 +251,10 @@ Found torch_word(Tracer& tracer, Interpreter& in, const std::string& word) {
       return context->call(with, given);
     });
   if (word == "compile") return wrapping(tracer, in, word);
-  if (word == "save" || word == "load")
-    return in.native(word, [word](Interpreter& with, Arguments&) -> Made {
-      return Value::of(with.make<python::Outside>("torch." + word + "()"));
+  if (word == "load") return loading(tracer, in);
+  if (word == "save")
+    return in.native(word, [](Interpreter& with, Arguments&) -> Made {
+      return Value::of(with.make<python::Outside>("torch.save()"));
     });
   if (word == "manual_seed")
     return in.native(word, [&tracer](Interpreter& with, Arguments& given) -> Made {

@@ -100,15 +100,21 @@ class Tracer {
   Graph graph;
   bool bound = false;  // weights have their numbers
   bool loads_weights = false;  // the program reads them from a file that it names
-  // Which dict of that file the program takes: "model.generator"; "" where its calls say several.
-  std::optional<std::string> weights_dict;
-  // That file may hold others, and lack some, which stay as they are filled: load_state_dict(strict=False).
-  bool takes_more_weights = false;
+  std::optional<std::string> loaded_path;  // of the file that --weights gives, as the program names it
+  std::set<std::int32_t> file_values;  // what stands in it
+  std::set<std::int32_t> file_weights;  // weights that the program makes those numbers itself
   // load_state_dict() of a file, by the module that takes it.
   struct LoadedState {
     const python::Object* module = nullptr;
     std::size_t changes = 0;  // of weights, that were made before
-    bool is_changed = false;  // the dict, by the program
+    std::size_t values = 0;  // of the graph, that were made before
+    std::map<std::string, ValueId> weights;  // that the module has then
+    std::optional<std::string> dict;  // of the file: "model.generator"; nothing: it is not known
+    bool is_changed = false;  // that dict, in ways that nobody follows
+    bool is_strict = true;  // otherwise it may hold others, and lack some, which stay as they are filled
+    // What the program made of that dict. Nothing: it is taken as it is.
+    std::optional<std::vector<LoadedTensor>> numbers;
+    std::set<std::string> kept;  // weights that are given themselves, and stay as they are filled
   };
   std::vector<LoadedState> loaded_states;
   // A weight is given other numbers while the program builds. Not followed: nobody knows which.
@@ -118,9 +124,10 @@ class Tracer {
     bool is_followed = true;
   };
   std::vector<WeightChange> weight_changes;
-  // Whether the program loads a file into this module. Fails where the numbers of --weights are then not what it computes with.
-  Result<bool> loads_itself(const python::Object& module,
-                            const std::vector<std::pair<std::string, SourceTensor*>>& named) const;
+  using NamedWeights = std::vector<std::pair<std::string, SourceTensor*>>;
+  // How the program loads a file into this module; null: it does not. Fails where the numbers of --weights are then not what it
+  // computes with.
+  Result<const LoadedState*> own_load(const python::Object& module, const NamedWeights& named) const;
   bool is_wrapped = false;  // by DataParallel or torch.compile, behind whose words the names of weights stand
   std::string default_type = "float32";  // of new real numbers, as the program sets it
   bool keeps_gradients = true;  // not within torch.no_grad()
@@ -157,17 +164,19 @@ class Tracer {
   // The tensor's numbers; zeros of its shape where only random numbers say them. Fails: what is computed from weights.
   Result<Tensor> numbers_of(SourceTensor& tensor);
   // Numbers for every weight: those of the file by name, or drawn. Fails: a name that only one side has.
-  using NamedWeights = std::vector<std::pair<std::string, SourceTensor*>>;
-  // `loads_itself`: the program loads a file into the whole model.
-  Status bind(const NamedWeights& named, bool loads_itself = false);
+  // `own`: how the program loads a file into the whole model.
+  Status bind(const NamedWeights& named, const LoadedState* own = nullptr);
   const LoadOptions& options() const { return options_; }
 
  private:
   Result<ValueId> with_free_pad(python::Interpreter& in, const FreePad& pad, ValueId result);
-  Status take(std::vector<LoadedTensor> loaded, const NamedWeights& named, bool may_lack);
+  Status take(std::vector<LoadedTensor> loaded, const NamedWeights& named, const LoadedState* own);
+  Result<std::vector<LoadedTensor>> loaded_for(const NamedWeights& named, const LoadedState* own) const;
+  Status expect_one_meaning(const std::vector<LoadedTensor>& given, const std::vector<LoadedTensor>& made,
+                            const NamedWeights& named) const;
   Result<std::vector<ValueId>> folded(std::size_t first, std::vector<ValueId> values);
-  Status fill_lacking(const std::vector<LoadedTensor>& loaded,
-                      const std::vector<std::pair<std::string, SourceTensor*>>& named,
+  Status all_copied(const std::vector<LoadedTensor>& loaded, const NamedWeights& named) const;
+  Status fill_lacking(const std::vector<LoadedTensor>& loaded, const NamedWeights& named, const LoadedState& own,
                       const std::set<std::int32_t>& seen);
   Status draw_weights(const std::set<std::int32_t>& named);
   Status draw_one(const Draw& draw, Draws& source, std::map<std::int32_t, Tensor>& drawn, bool keeps, bool is_lost,

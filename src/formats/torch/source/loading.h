@@ -1,0 +1,18 @@
+// How a program loads weights: torch.load(), state_dict() and load_state_dict().
+#pragma once
+#include "formats/torch/source/tracer.h"
+
+namespace convoy::torch {
+
+// torch.load(). Of the file that --weights gives, what stands in it, so that names and numbers may be changed before a module
+// takes them; of any other, what lies outside of the program.
+python::Value loading(Tracer& tracer, python::Interpreter& in);
+
+// Every parameter and persistent buffer of a module, under every name that its state_dict has for it. Fails: Limit.
+Result<Tracer::NamedWeights> named_state(const python::Instance& module);
+
+// state_dict() and load_state_dict() of a module. The latter fails as PyTorch's does, where names or shapes do not fit.
+Result<python::Value> state_dict(Tracer& tracer, python::Interpreter& in, python::Arguments& given);
+Result<python::Value> load_state_dict(Tracer& tracer, python::Interpreter& in, python::Arguments& given);
+
+}  // namespace convoy::torch
