@@ -1,6 +1,7 @@
 // torch.nn.Module and the modules that hold others.
 #include "containers/python/unread.h"
 #include "formats/torch/source/hooks.h"
+#include "formats/torch/source/loading.h"
 #include "formats/torch/source/recurrent.h"
 #include "formats/torch/source/training.h"
 #include "ops/expect.h"

@@ -1,5 +1,6 @@
 // What each word of PyTorch's modules is.
 #include "formats/torch/source/torch_module.h"
+#include "formats/torch/source/loading.h"
 
 #include "base/words.h"
 #include "containers/python/modules.h"
