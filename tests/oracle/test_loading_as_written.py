@@ -16,7 +16,7 @@ import torch.nn as nn
 class Net(nn.Module):
     def __init__(self, width=3):
         super().__init__()
-        self.conv = nn.Conv2d(2, width, 3)
+        self.conv = nn.Conv2d(2, width, (5, 4))
         self.norm = nn.BatchNorm2d(width)
         self.fc = nn.Linear(width, 4)
 
@@ -145,7 +145,7 @@ missing, unexpected = model.load_state_dict({LOAD}, strict=False)
 assert not missing and len(unexpected) == 0""", ""),
     "numbers before": ("plain", f"""
 model = Net()
-model.conv.load_state_dict({{"weight": torch.ones(3, 2, 3, 3), "bias": torch.zeros(3)}})
+model.conv.load_state_dict({{"weight": torch.ones(3, 2, 5, 4), "bias": torch.zeros(3)}})
 model.load_state_dict({LOAD})""", ""),
     "a mean of two": ("plain", f"""
 model = Net()
@@ -168,7 +168,7 @@ def written(tmp_path, kind: str, program: str, file: str = "w.pt") -> None:
 
 
 def picture() -> np.ndarray:
-    return np.random.default_rng(1).integers(-4, 5, (2, 2, 7, 6)).astype(np.float32)
+    return np.random.default_rng(1).integers(-4, 5, (4, 2, 9, 6)).astype(np.float32)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -193,7 +193,7 @@ def test_a_program_is_followed_into_its_file(case, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("program,said", [
     (f"model = Net()\nmodel.load_state_dict({LOAD})\nmodel.fc = nn.Linear(3, 4)", "makes 'fc.weight' anew behind load_state_dict()"),
-    (f"model = Net()\nmodel.load_state_dict({LOAD})\nmodel.conv.load_state_dict({{'weight': torch.ones(3, 2, 3, 3), 'bias': torch.zeros(3)}})",
+    (f"model = Net()\nmodel.load_state_dict({LOAD})\nmodel.conv.load_state_dict({{'weight': torch.ones(3, 2, 5, 4), 'bias': torch.zeros(3)}})",
      "loads 'conv.bias' once more behind load_state_dict()"),
     (f"model = Net()\ntaken = {LOAD}\nfor name, weight in model.named_parameters():\n    weight.data.copy_(taken[name])",
      "copies weights out of w.pt but not 'norm.running_mean'"),
@@ -225,6 +225,28 @@ def test_weights_that_a_program_says_need_no_file(tmp_path):
     with torch.no_grad():
         want = names["model"](torch.from_numpy(picture())).numpy()
     assert_close(run_natively([f"{tmp_path / 'net.py'}:model"], {"x": picture()}, tmp_path), [want])
+
+
+def test_weights_that_are_copied_to_and_fro(tmp_path):
+    (tmp_path / "net.py").write_text("""import torch
+import torch.nn as nn
+torch.manual_seed(2)
+a, b, last = nn.Linear(3, 2), nn.Linear(3, 2), nn.Linear(2, 5)
+with torch.no_grad():
+    a.weight.copy_(torch.arange(6.0).reshape(2, 3))
+    b.weight.fill_(4)
+a.load_state_dict(b.state_dict())
+b.load_state_dict(a.state_dict())
+with torch.no_grad():
+    a.weight[0] = 1
+model = nn.Sequential(a, last).eval()
+""")
+    names = {}
+    exec(compile((tmp_path / "net.py").read_text(), "net.py", "exec"), names)  # noqa: S102
+    x = np.arange(12, dtype=np.float32).reshape(4, 3)
+    with torch.no_grad():
+        want = names["model"](torch.from_numpy(x)).numpy()
+    assert_close(run_natively([f"{tmp_path / 'net.py'}:model"], {"x": x}, tmp_path), [want])
 
 
 def test_the_structure_is_told_without_the_file(tmp_path):

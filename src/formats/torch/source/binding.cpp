@@ -12,6 +12,7 @@
 #include <map>
 #include <random>
 #include <set>
+#include <span>
 
 namespace convoy::torch {
 
@@ -220,15 +221,16 @@ void Tracer::start(ValueId weight, Tensor numbers) {
   draws.push_back({Draw::What::Set, weight, {}, {}, 0, std::move(numbers)});
 }
 
-std::optional<Tensor> Tracer::starting(ValueId weight) const {
+std::optional<Tensor> Tracer::starting(ValueId weight) const { return starting(weight, draws.size()); }
+
+std::optional<Tensor> Tracer::starting(ValueId weight, std::size_t before) const {
   const Tensor& now = *graph[weight].constant;
-  const Draw* last = nullptr;
-  for (const Draw& draw : draws)
-    if (draw.value == weight) last = &draw;
-  if (!last) return now;
+  const auto earlier = std::span(draws).first(before);
+  const auto last = std::ranges::find(earlier.rbegin(), earlier.rend(), weight, &Draw::value);
+  if (last == earlier.rend()) return now;
   if (last->what == Draw::What::Set) return last->numbers;
   if (last->what == Draw::What::Copy) {
-    const auto copied = starting(last->from);
+    const auto copied = starting(last->from, static_cast<std::size_t>(earlier.rend() - last) - 1);
     return copied ? std::optional(copied->converted(now.dtype())) : std::nullopt;
   }
   if (last->what != Draw::What::Fill || last->filling.how != Filling::How::Constant) return std::nullopt;

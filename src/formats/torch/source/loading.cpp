@@ -278,7 +278,6 @@ Made load_state_dict(Tracer& tracer, Interpreter& in, Arguments& given) {
   if (!state) return pass(state);
   Tracer::LoadedState loaded{.module = module, .changes = tracer.weight_changes.size()};
   loaded.is_strict = !strict || !strict->is_whole() || strict->whole() != 0;
-  loaded.values = tracer.graph.values.size();
   for (const auto& [name, tensor] : *state) loaded.weights.emplace(name, tensor->value);
   const auto* dict = (*taken)[1]->as<Mapping>();
   const auto* of_file = (*taken)[1]->as<LoadedDict>();

@@ -107,7 +107,6 @@ class Tracer {
   struct LoadedState {
     const python::Object* module = nullptr;
     std::size_t changes = 0;  // of weights, that were made before
-    std::size_t values = 0;  // of the graph, that were made before
     std::map<std::string, ValueId> weights;  // that the module has then
     std::optional<std::string> dict;  // of the file: "model.generator"; nothing: it is not known
     bool is_changed = false;  // that dict, in ways that nobody follows
@@ -170,6 +169,8 @@ class Tracer {
 
  private:
   Result<ValueId> with_free_pad(python::Interpreter& in, const FreePad& pad, ValueId result);
+  // The same of its first draws: a weight may have been copied to and fro.
+  std::optional<Tensor> starting(ValueId weight, std::size_t before) const;
   Status take(std::vector<LoadedTensor> loaded, const NamedWeights& named, const LoadedState* own);
   Result<std::vector<LoadedTensor>> loaded_for(const NamedWeights& named, const LoadedState* own) const;
   Status expect_one_meaning(const std::vector<LoadedTensor>& given, const std::vector<LoadedTensor>& made,
