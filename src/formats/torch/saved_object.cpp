@@ -59,12 +59,12 @@ class Reader {
     for (std::size_t i = 0; i + 1 < entries.size(); i += 2) {
       const PickleValue& key = pickle_[entries[i]];
       const bool is_word = key.kind == PickleKind::Text, is_number = key.kind == PickleKind::Integer;
-      const std::string word = is_word ? key.text : is_number ? std::to_string(key.integer) : std::string("?");
-      auto item = is_word || is_number ? read(entries[i + 1], joined(name, word), depth + 1)
-                                       : Result<SavedObject>(SavedObject{.kind = SavedKind::Other});
+      if (!is_word && !is_number) continue;
+      const std::string word = is_word ? key.text : std::to_string(key.integer);
+      auto item = read(entries[i + 1], joined(name, word), depth + 1);
       if (!item) return pass(item);
       SavedObject named;
-      named.kind = is_word ? SavedKind::Text : is_number ? SavedKind::Whole : SavedKind::Other;
+      named.kind = is_word ? SavedKind::Text : SavedKind::Whole;
       named.whole = key.integer;
       if (is_word) named.text = key.text;
       if (auto room = budget::afford_one_more(to.items, "what the file holds"); !room) return room;

@@ -19,7 +19,7 @@ struct SavedObject {
     Text,
     List,  // items
     Tuple,  // items
-    Dict,  // keys, items
+    Dict,  // keys, which are texts or whole numbers (others are left out), items
     Module,  // keys, items: its parameters, buffers and modules, of each a Dict
     Tensor,
     Other,  // text: the class, or what else it is

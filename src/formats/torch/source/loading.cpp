@@ -121,7 +121,6 @@ class Giver {
     auto* made = in_.make<LoadedDict>(name);
     for (std::size_t i = 0; i < object.items.size(); ++i) {
       const SavedObject& key = object.keys[i];
-      if (key.kind == SavedObject::Kind::Other) continue;
       const bool is_word = key.kind == SavedObject::Kind::Text;
       auto item = given(object.items[i], is_word ? made->named(key.text) : name + "[]");
       if (!item) return item;
@@ -164,16 +163,6 @@ std::string unwrapped(const std::string& name) {
   return name;
 }
 
-// Numbers that are known before any weight is.
-const Tensor* numbers_of(const Tracer& tracer, const SourceTensor& tensor) {
-  const auto index = tensor.value.index;
-  if (!tensor.value || tensor.stale || tensor.is_random || tracer.random_values.contains(index) ||
-      tracer.weights.contains(index))
-    return nullptr;
-  const auto& constant = tracer.graph[tensor.value].constant;
-  return constant ? &*constant : nullptr;
-}
-
 // What a dictionary gives a module: numbers, or weights of this program. Nothing: something in it is not known.
 struct Giving {
   std::vector<LoadedTensor> numbers;
@@ -185,9 +174,9 @@ std::optional<Giving> giving_of(const Tracer& tracer, const Mapping& dict) {
     const auto* name = key.as<Text>();
     const auto* tensor = value.as<SourceTensor>();
     if (!name || !tensor) return std::nullopt;
-    if (const Tensor* numbers = numbers_of(tracer, *tensor)) giving.numbers.push_back({name->text, *numbers});
-    else if (tensor->value && tracer.weights.contains(tensor->value.index))
+    if (tensor->value && tracer.weights.contains(tensor->value.index))
       giving.weights.emplace_back(name->text, tensor->value);
+    else if (auto numbers = known_numbers(tracer, value)) giving.numbers.push_back({name->text, *std::move(numbers)});
     else return std::nullopt;
   }
   return giving;

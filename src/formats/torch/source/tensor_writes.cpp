@@ -222,7 +222,8 @@ class PartWrite {
   std::vector<Stretch> part_;
 };
 
-// Numbers that are known before any weight is: nothing where they are drawn or come only when the model runs.
+}  // namespace
+
 std::optional<Tensor> known_numbers(const Tracer& tracer, const Value& given) {
   if (given.is_number()) return tensor_of(given);
   const auto* tensor = given.as<SourceTensor>();
@@ -231,6 +232,8 @@ std::optional<Tensor> known_numbers(const Tracer& tracer, const Value& given) {
   if (tracer.weights.contains(tensor->value.index)) return tracer.starting(tensor->value);
   return tracer.graph[tensor->value].constant;
 }
+
+namespace {
 
 // Whether an index is drawn: what is written there is a random initialiser's, which nobody follows.
 bool is_drawn(const Tracer& tracer, const Value& key) {

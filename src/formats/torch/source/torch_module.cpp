@@ -1,10 +1,10 @@
 // What each word of PyTorch's modules is.
 #include "formats/torch/source/torch_module.h"
-#include "formats/torch/source/loading.h"
 
 #include "base/words.h"
 #include "containers/python/modules.h"
 #include "containers/python/unread.h"
+#include "formats/torch/source/loading.h"
 #include "formats/torch/source/parameters.h"
 #include "formats/torch/source/spectral_norm.h"
 #include "formats/torch/source/written_out.h"

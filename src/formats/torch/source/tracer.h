@@ -209,6 +209,8 @@ python::Value element_type(const Tracer& tracer, python::Interpreter& in, const 
 // The list of a new shape with whole numbers for the free sizes in it: 0 keeps the size at its place, -1 is worked out.
 Result<python::Value> settled_sizes(Tracer& tracer, python::Interpreter& in, SourceTensor& tensor,
                                     const python::Value& list);
+// Numbers that are known before any weight is: nothing where they are drawn or come only when the model runs.
+std::optional<Tensor> known_numbers(const Tracer& tracer, const python::Value& given);
 // In-place methods that say numbers: fill_, zero_, copy_, normal_, uniform_. Nothing: another method.
 std::optional<python::Value> filling_method(SourceTensor& tensor, python::Interpreter& in, const std::string& name);
 // What a model gave, as the outputs of the tracer's graph: dictionaries and tuples entry by entry.
