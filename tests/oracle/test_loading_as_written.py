@@ -211,6 +211,13 @@ def test_a_second_file_is_not_the_one_that_is_given(tmp_path):
     assert "changes the dict that load_state_dict() takes" in done.stderr, done.stderr
 
 
+def test_a_file_that_is_cut_off_is_named(tmp_path):
+    written(tmp_path, *CASES["sizes of the file"][:2])
+    (tmp_path / "w.pt").write_bytes((tmp_path / "w.pt").read_bytes()[:900])
+    done = convoy("summary", f"{tmp_path / 'net.py'}:model", "--weights", tmp_path / "w.pt", "--shape", "1,2,7,6", code=5)
+    assert "w.pt" in done.stderr, done.stderr
+
+
 def test_what_pytorch_refuses_is_refused(tmp_path):
     written(tmp_path, "more", f"model = Net()\nmodel.load_state_dict({{k: v for k, v in {LOAD}.items()}})")
     done = convoy("summary", f"{tmp_path / 'net.py'}:model", "--weights", tmp_path / "w.pt", "--shape", "1,2,7,6", code=5)

@@ -4,8 +4,10 @@
 
 #include "base/mapped_file.h"
 #include "containers/pickle.h"
+#include "formats/torch/exported/archive.h"
 #include "formats/torch/pickled_tensor.h"
 #include "formats/torch/saved_object.h"
+#include "formats/torch/script/reader.h"
 
 #include <algorithm>
 #include <array>
@@ -151,14 +153,21 @@ Result<std::vector<LoadedTensor>> weights_of_stream(const Blob& file) {
   return object ? named_tensors(*std::move(object)) : std::unexpected(std::move(object.error()));
 }
 
-std::optional<SavedObject> loaded_object(const std::filesystem::path& file) {
+Result<std::optional<SavedObject>> loaded_object(const std::filesystem::path& file) {
   const auto bytes = open_file(file.string());
-  if (!bytes) return std::nullopt;
+  if (!bytes) return std::unexpected(bytes.error());
   const Blob blob = blob_of(*bytes);
-  if (!ZipArchive::begins(blob.bytes) && !begins_stream(blob.bytes)) return std::nullopt;
-  const auto zip = ZipArchive::begins(blob.bytes) ? ZipArchive::open(blob) : fail(Fault::Format, "is no archive");
-  auto object = zip ? object_in(*zip) : object_in(blob);
-  return object ? std::optional(*std::move(object)) : std::nullopt;
+  const auto made = [&](Result<SavedObject> object) -> Result<std::optional<SavedObject>> {
+    auto named = within(file.filename().string(), std::move(object));
+    if (!named) return pass(named);
+    return *std::move(named);
+  };
+  if (begins_stream(blob.bytes)) return made(object_in(blob));
+  if (!ZipArchive::begins(blob.bytes)) return std::nullopt;
+  const auto zip = ZipArchive::open(blob);
+  if (!zip) return made(std::unexpected(zip.error()));
+  if (is_exported(*zip) || is_script(*zip) || checkpoint_root(*zip).empty()) return std::nullopt;
+  return made(object_in(*zip));
 }
 
 }  // namespace convoy::torch

@@ -20,9 +20,9 @@ bool begins_stream(Bytes bytes);
 Result<std::vector<LoadedTensor>> weights_of_zip(const ZipArchive& zip);
 Result<std::vector<LoadedTensor>> weights_of_stream(const Blob& file);
 
-// What torch.load() of this file gives a program. Nothing: a file that cannot be read, or of another format.
+// What torch.load() of this file gives a program. Nothing: a file of another format. Fails: one that cannot be read, as above.
 struct SavedObject;
-std::optional<SavedObject> loaded_object(const std::filesystem::path& file);
+Result<std::optional<SavedObject>> loaded_object(const std::filesystem::path& file);
 
 // The class, "net.Net", of a module that torch.save wrote whole, alone or in a dictionary; empty where there is none, or the
 // file is of no such format.

@@ -224,10 +224,13 @@ Value loading(Tracer& tracer, Interpreter& in) {
   return in.native("load", [&tracer](Interpreter& with, Arguments& given) -> Made {
     const Value file = given.placed.empty() ? Value() : given.placed.front();
     const auto* path = file.as<Text>();
-    if (!tracer.bound && (path || file.as<python::NotRead>()) && is_given(tracer, path ? path->text : ""))
-      if (auto object = loaded_object(*tracer.options().weights); object && object->kind == SavedObject::Kind::Dict)
-        return Giver(tracer, with).given(*object, "torch.load()");
-    return Value::of(with.make<Outside>("torch.load()"));
+    const Value outside = Value::of(with.make<Outside>("torch.load()"));
+    if (tracer.bound || (!path && !file.as<python::NotRead>()) || !is_given(tracer, path ? path->text : ""))
+      return outside;
+    auto object = loaded_object(*tracer.options().weights);
+    if (!object) return pass(object);
+    if (!*object || (*object)->kind != SavedObject::Kind::Dict) return outside;
+    return Giver(tracer, with).given(**object, "torch.load()");
   });
 }
 
