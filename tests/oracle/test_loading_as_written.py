@@ -1,4 +1,5 @@
 """Programs that load weights in ways of their own: PyTorch executes each with its file, and convoy follows it with --weights."""
+import contextlib
 import os
 from collections import OrderedDict
 
@@ -261,3 +262,23 @@ def test_the_structure_is_told_without_the_file(tmp_path):
     os.remove(tmp_path / "w.pt")
     done = convoy("summary", f"{tmp_path / 'net.py'}:model", "--shape", "1,2,7,6")
     assert "conv" in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("program", [
+    "state = {name.removeprefix('module.'): v for name, v in load_file('w.safetensors', device='cpu').items()}\nmodel.load_state_dict(state)",
+    "state = load_file('w.safetensors')\nfor name in list(state):\n    state[name[7:]] = state.pop(name) * 2\nmodel.load_state_dict(state)",
+    "safetensors.torch.save_file({name[7:]: v for name, v in load_file('w.safetensors').items()}, 'w.safetensors')\n"
+    "load_model(model, 'w.safetensors')",
+    "missing, unexpected = load_model(nn.DataParallel(model), 'w.safetensors', strict=True)\nassert not missing",
+])
+def test_files_of_safetensors(program, tmp_path):
+    import safetensors.torch
+
+    (tmp_path / "net.py").write_text(f"import safetensors.torch\nfrom safetensors.torch import load_file, load_model\n{NET}model = Net()\n{program}\nmodel.eval()\n")
+    safetensors.torch.save_file({name: numbers.contiguous() for name, numbers in state(front="module.").items()}, tmp_path / "w.safetensors")
+    names = {}
+    with contextlib.chdir(tmp_path):
+        exec(compile((tmp_path / "net.py").read_text(), "net.py", "exec"), names)  # noqa: S102
+    with torch.no_grad():
+        want = names["model"](torch.from_numpy(picture())).numpy()
+    assert_close(run_natively([f"{tmp_path / 'net.py'}:model"], {"x": picture()}, tmp_path, "--weights", tmp_path / "w.safetensors"), [want])

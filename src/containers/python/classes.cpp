@@ -149,13 +149,16 @@ Result<std::optional<Value>> Instance::attribute(Interpreter& in, const std::str
 }
 
 Status Instance::set_attribute(Interpreter& in, const std::string& word, Value value) {
-  if (const Value* hook = type->find("__setattr__")) {
+  const Value* hook = type->find("__setattr__");
+  const Value* of_class = type->find(word);
+  const bool is_own_way = hook && !hook->as<Native>();  // of the program, which may see to its properties itself
+  if (of_class && of_class->as<Described>() && !is_own_way)
+    return fail(Fault::Unsupported, "'" + word + "' is a property, which cannot be set");
+  if (hook) {
     auto done = in.call(*hook, ValueList{Value::of(this), in.text(word), value});
     if (!done) return pass(done);
     return {};
   }
-  if (const Value* of_class = type->find(word); of_class && of_class->as<Described>())
-    return fail(Fault::Unsupported, "'" + word + "' is a property, which cannot be set");
   attributes.set(word, value);
   return {};
 }

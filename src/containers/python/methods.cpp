@@ -111,6 +111,17 @@ Made strip_one(Interpreter& in, Text& self, Taken& a) {
   return in.text(End ? self.text.substr(0, kept + 1) : self.text.substr(kept));
 }
 
+// removeprefix() and removesuffix()
+template <bool End>
+Made removed(Interpreter& in, Text& self, Taken& a) {
+  const auto part = word(a[0], End ? "removesuffix" : "removeprefix");
+  if (!part) return std::unexpected(part.error());
+  const bool is_there = End ? self.text.ends_with(*part) : self.text.starts_with(*part);
+  if (!is_there) return Value::of(&self);
+  const std::size_t kept = self.text.size() - part->size();
+  return in.text(self.text.substr(End ? 0 : part->size(), kept));
+}
+
 // How often a text stands in it, one behind the other.
 Made text_count(Interpreter&, Text& self, Taken& a) {
   const auto part = word(a[0], "count");
@@ -211,6 +222,8 @@ constexpr std::array text_methods{Method<Text>{"join", "iterable", 1, join},
                                   Method<Text>{"strip", "chars", 0, strip},
                                   Method<Text>{"lstrip", "chars", 0, strip_one<false>},
                                   Method<Text>{"rstrip", "chars", 0, strip_one<true>},
+                                  Method<Text>{"removeprefix", "prefix", 1, removed<false>},
+                                  Method<Text>{"removesuffix", "suffix", 1, removed<true>},
                                   Method<Text>{"count", "sub", 1, text_count},
                                   Method<Text>{"index", "sub", 1, text_index},
                                   Method<Text>{"replace", "old new", 2, replace},

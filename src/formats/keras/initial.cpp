@@ -137,6 +137,35 @@ double number_in(const Json& config, const char* key, double usual) {
   return found != config.end() && found->is_number() ? found->get<double>() : usual;
 }
 
+// Numbers in nested lists, or one for all. Fails: others, and too few or too many.
+Result<std::vector<float>> constant(const Json& value, const Sizes& shape, std::size_t count) {
+  if (value.is_number()) return std::vector<float>(count, value.get<float>());
+  std::vector<float> numbers;
+  Sizes sizes;
+  std::vector<const Json*> open{&value};
+  for (const Json* one = &value; one->is_array() && !one->empty(); one = &one->front())
+    sizes.push_back(std::ssize(*one));
+  while (!open.empty() && numbers.size() <= count) {
+    const Json& one = *open.back();
+    open.pop_back();
+    if (one.is_number()) numbers.push_back(one.get<float>());
+    else if (!one.is_array()) return fail(Fault::Unsupported, "initialiser 'Constant' of what is no number");
+    else
+      for (auto item = one.rbegin(); item != one.rend(); ++item) open.push_back(&*item);
+  }
+  if (sizes != shape || numbers.size() != count)
+    return fail(Fault::Unsupported, "initialiser 'Constant' of numbers in another shape than the weight's");
+  return numbers;
+}
+
+// The first argument that is given and no number where one is read; empty: there is none.
+std::string_view unread_number(const Json& config) {
+  for (const std::string_view key : {"gain", "minval", "maxval", "mean", "stddev", "scale", "seed"})
+    if (const auto found = config.find(key); found != config.end() && !found->is_number() && !found->is_null())
+      return key;
+  return {};
+}
+
 Result<std::vector<float>> scaled(const Stream& stream, const Sizes& shape, std::size_t count, const Json& config,
                                   const Scaling* named) {
   const auto [in, out] = fans_of(shape);
@@ -173,13 +202,17 @@ Result<Tensor> initial_numbers(const Json& initialiser, const Sizes& shape) {
   const auto known = checked_count(shape);
   if (!known || *known > most) return fail(Fault::Limit, "the declared weights take more than 16 GiB");
   const auto count = static_cast<std::size_t>(*known);
+  if (const auto unread = unread_number(config); !unread.empty())
+    return fail(Fault::Unsupported, "initialiser '" + name + "' is given '" + std::string(unread) +
+                                        "' that is no number here; give the weights with --weights");
   // Seeds go through 32 bits with a sign.
   const auto argument = static_cast<std::int64_t>(number_in(config, "seed", 0)) % 2147483646;
   const Stream stream(static_cast<std::uint64_t>(argument < 0 ? argument + 2147483646 : argument));
-  Result<std::vector<float>> numbers = fail(Fault::Unsupported, "initialiser '" + name + "' is not known");
+  Result<std::vector<float>> numbers =
+      fail(Fault::Unsupported, "initialiser '" + name + "' is not known here; give the weights with --weights");
   if (name == "Zeros") numbers = std::vector<float>(count, 0.0F);
   if (name == "Ones") numbers = std::vector<float>(count, 1.0F);
-  if (name == "Constant") numbers = std::vector<float>(count, static_cast<float>(number_in(config, "value", 0)));
+  if (name == "Constant") numbers = constant(config.value("value", Json(0)), shape, count);
   if (name == "Identity") numbers = identity(shape, count, number_in(config, "gain", 1));
   if (name == "RandomUniform")
     numbers = uniform(stream, count, number_in(config, "minval", -0.05), number_in(config, "maxval", 0.05));

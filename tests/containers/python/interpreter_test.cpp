@@ -193,6 +193,9 @@ TEST(PythonInterpreter, CatchesOnlyWhatTheProgramItselfRaises) {
 TEST(PythonInterpreter, AsksTextsKeysOrdersAndBases) {
   EXPECT_EQ(answer("x = '--a-b'.lstrip('-') + 'c  '.rstrip() + str('abcab'.count('ab')) + str('abc'.index('c'))"),
             "'a-bc22'");
+  EXPECT_EQ(answer("x = 'a.b.a'.removeprefix('a.') + ' a.b.a'.removesuffix('.a') + 'ab'.removeprefix('b') + "
+                   "'ab'.removesuffix('a')"),
+            "'b.a a.babab'");
   EXPECT_EQ(answer("x = sorted({'a': 1, 'b': 2}.keys() & {'b', 'c'})"), "['b']");
   EXPECT_EQ(answer("class A:\n  def __init__(self, n): self.n = n\n  def __lt__(self, o): return self.n > o.n\n"
                    "x = (A(1) < A(2), A(1) > A(2))"),

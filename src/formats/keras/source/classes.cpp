@@ -76,8 +76,6 @@ void SourceLibrary::make_layer_class(Interpreter& in) {
     auto* instance = given.placed.size() == 3 ? given.placed[0].as<Instance>() : nullptr;
     const auto* word = instance ? given.placed[1].as<python::Text>() : nullptr;
     if (!word) return fail(Fault::Format, "__setattr__() wants an attribute's name and value");
-    if (const Value* of_class = instance->type->find(word->text); of_class && of_class->as<python::Described>())
-      return fail(Fault::Unsupported, "'" + word->text + "' is a property, which cannot be set");
     instance->attributes.set(word->text, given.placed[2]);
     SourceLayer* state = state_of(given.placed[0]);
     if (word->text != "trainable" || !state || !given.placed[2].is_truth()) return Value();

@@ -122,7 +122,7 @@ Result<Json> SourceLibrary::initialiser_of(Interpreter& in, const Value& value) 
     if (!json || !json->contains("class_name")) return json;
     return fresh((*json)["class_name"].get<std::string>());
   }
-  return Json{{"class_name", "Zeros"}};  // a function of the program: its numbers are not followed
+  return Json{{"class_name", "of the program, a " + python::type_name(value)}};  // whose numbers nobody follows
 }
 
 std::optional<Value> SourceLibrary::initialiser(Interpreter& in, const std::string& word) {

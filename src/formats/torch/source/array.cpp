@@ -174,7 +174,9 @@ Made drawn(Tracer& tracer, Interpreter& in, const std::string& name, Arguments g
   else if (said) sizes = {*said};
   else sizes = by_number || given.placed.size() == 1 ? given.placed : ValueList{};
   if (sizes.empty()) return fail(Fault::Unsupported, name + "() without a shape");
-  auto made = filled(tracer, in, "randn", Arguments{{in.list(std::move(sizes))}, {}});
+  auto made = filled(tracer, in, "empty", Arguments{{in.list(std::move(sizes))}, {}});
+  if (const auto* tensor = made ? made->as<SourceTensor>() : nullptr; tensor && tensor->value)
+    tracer.lost_values.insert(tensor->value.index);
   return arrays(tracer, in, std::move(made));
 }
 

@@ -93,10 +93,10 @@ Result<Tensor> Tracer::computed(ValueId value, std::map<std::int32_t, Tensor>& k
   for (std::vector<ValueId> open{value}; !open.empty();) {
     const ValueId one = open.back();
     open.pop_back();
-    if (!one || numbers_of(one)) continue;
+    const bool is_lost = one && lost_values.contains(one.index);
+    if (!is_lost && (!one || numbers_of(one))) continue;
     const NodeId producer = graph[one].producer;
-    if (!producer || lost_values.contains(one.index))
-      return fail(Fault::Unsupported, "a parameter that is computed from what is not known");
+    if (!producer || is_lost) return fail(Fault::Unsupported, "a parameter that is computed from what is not known");
     if (!needed.insert(producer.slot()).second) continue;
     for (const ValueId input : graph[producer].inputs) open.push_back(input);
   }
@@ -162,6 +162,10 @@ Status Tracer::draw_one(const Draw& draw, Draws& source, std::map<std::int32_t, 
                         bool is_lost, bool is_kept) {
   if (draw.what == Draw::What::Compute) {
     auto numbers = computed(draw.from, drawn, Precision::Single);
+    if (!numbers && !is_kept) return {};
+    if (!numbers && numbers.error().fault == Fault::Unsupported)
+      return fail(Fault::Unsupported, "the numbers that '" + graph[draw.value].name +
+                                          "' starts with are drawn where nobody can follow; give them with --weights");
     if (!numbers) return pass(numbers);
     graph[draw.value].constant = numbers->converted(graph[draw.value].type.dtype);
     return {};
@@ -173,7 +177,9 @@ Status Tracer::draw_one(const Draw& draw, Draws& source, std::map<std::int32_t, 
   }
   const bool is_weight = weights.contains(draw.value.index);
   if (is_lost && draw.filling.how != Filling::How::Constant) {
-    if (is_kept) return fail(Fault::Unsupported, give_weights(graph[draw.value].name, "are drawn behind a dropout"));
+    if (is_kept)
+      return fail(Fault::Unsupported, give_weights(graph[draw.value].name,
+                                                   "are drawn behind a dropout or another draw that nobody follows"));
     return {};
   }
   const Tensor& like = *graph[draw.value].constant;
@@ -204,7 +210,7 @@ Status Tracer::draw_weights(const std::set<std::int32_t>& named) {
       is_lost = false;
     } else if (draw.what == Draw::What::Lose) {
       if (draw.value && is_kept)
-        return fail(Fault::Unsupported, give_weights(graph[draw.value].name, "are changed by a call"));
+        return fail(Fault::Unsupported, give_weights(graph[draw.value].name, "are changed by " + draw.by));
       is_lost = is_lost || !draw.value;
     } else if (draw.what == Draw::What::Train) {
       if (!is_kept) continue;

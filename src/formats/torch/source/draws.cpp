@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
+#include <utility>
 
 namespace convoy::torch {
 
@@ -76,6 +78,14 @@ Result<std::vector<double>> Draws::truncated(std::size_t count, const Filling& f
   return all;
 }
 
+// Source: ATen/native/TensorFactories.cpp, randperm_cpu.
+std::vector<std::int64_t> Draws::permutation(std::size_t count) {
+  std::vector<std::int64_t> all(count);
+  std::iota(all.begin(), all.end(), 0);
+  for (std::size_t i = 0; i + 1 < count; ++i) std::swap(all[i], all[i + generator_() % (count - i)]);
+  return all;
+}
+
 Result<Tensor> Draws::fill(const Sizes& shape, DType dtype, const Filling& f) {
   const auto count = static_cast<std::size_t>(checked_count(shape).value_or(0));
   const bool floats = dtype != DType::F64;
@@ -85,6 +95,14 @@ Result<Tensor> Draws::fill(const Sizes& shape, DType dtype, const Filling& f) {
                 "weights of " + std::string(name_of(dtype)) + " are drawn by other rules; give them with --weights");
   if (f.how == How::Constant && dtype == DType::I64)
     return Tensor::of(shape, std::vector<std::int64_t>(count, static_cast<std::int64_t>(f.a)));
+  if (f.how == How::Permutation) return Tensor::of(shape, permutation(count)).converted(dtype);
+  if (f.how == How::Whole) {
+    const auto low = static_cast<std::int64_t>(f.a);
+    const auto range = static_cast<std::uint64_t>(f.b - f.a);
+    std::vector<std::int64_t> whole(count);
+    for (std::int64_t& x : whole) x = low + static_cast<std::int64_t>(generator_() % range);
+    return Tensor::of(shape, std::move(whole)).converted(dtype);
+  }
   if (f.how == How::Uniform && floats) {
     const auto low = static_cast<float>(f.a), high = static_cast<float>(f.b);
     std::vector<float> values(count);

@@ -66,16 +66,57 @@ std::string_view parameters_of(const std::string& name) {
   if (name == "normal_") return "tensor mean std generator";
   if (name == "trunc_normal_") return "tensor mean std a b generator";
   if (name == "constant_") return "tensor val";
+  if (name == "dirac_") return "tensor groups";
+  if (name == "eye_") return "tensor";
   if (name.starts_with("xavier") || name == "orthogonal_") return "tensor gain generator";
   if (name.starts_with("kaiming")) return "tensor a mode nonlinearity generator";
   return name == "zeros_" || name == "ones_" ? "tensor" : "";
 }
 
-// Nothing: what is not followed stays as the layer fills it.
+// The numbers of eye_(), and of dirac_(), whose convolution keeps its input. Fails: another number of axes.
+Result<Tensor> ones_in_place(const Sizes& shape, bool is_eye, Size groups) {
+  const Size rank = std::ssize(shape);
+  if (is_eye ? rank != 2 : rank < 3 || rank > 5)
+    return fail(Fault::Format,
+                std::string(is_eye ? "eye_" : "dirac_") + "() of a tensor of " + std::to_string(rank) + " axes");
+  if (groups < 1 || shape[0] % groups != 0)
+    return fail(Fault::Format, "dirac_() by groups that do not divide its rows");
+  std::vector<double> numbers(static_cast<std::size_t>(checked_count(shape).value_or(0)));
+  Size cells = 1, middle = 0;  // of one window
+  for (std::size_t i = 2; i < shape.size(); ++i) {
+    cells *= shape[i];
+    middle = middle * shape[i] + shape[i] / 2;
+  }
+  const Size rows = shape[0] / groups;
+  for (Size group = 0; group < groups; ++group)
+    for (Size i = 0; i < std::min(rows, shape[1]); ++i)
+      numbers[static_cast<std::size_t>(((group * rows + i) * shape[1] + i) * cells + middle)] = 1;
+  return Tensor::of(shape, std::move(numbers));
+}
+
+// Where nothing is drawn, and the numbers are not all the same. Nothing: another initialiser.
+Result<std::optional<Tensor>> numbers_in_place(const Tracer& tracer, const SourceTensor& weight,
+                                               const std::string& name, const Arguments& arguments) {
+  if (name != "eye_" && name != "dirac_") return std::nullopt;
+  const auto taken = python::bound(arguments, parameters_of(name), 1, "nn.init." + name);
+  if (!taken) return std::unexpected(taken.error());
+  const Value groups = taken->size() > 1 ? (*taken)[1].value_or(Value()) : Value();
+  auto made = ones_in_place(tracer.graph[weight.value].constant->shape(), name == "eye_",
+                            groups.is_whole() ? groups.whole() : 1);
+  if (!made) return pass(made);
+  return made->converted(tracer.graph[weight.value].type.dtype);
+}
+
+bool draws_by_own_generator(const std::string& name, const Arguments& arguments) {
+  const auto taken = python::bound(arguments, parameters_of(name), 1, "nn.init." + name);
+  return taken && parameters_of(name).ends_with("generator") && taken->back() && !taken->back()->is_none();
+}
+
+// Nothing: an initialiser that is not followed.
 Result<std::optional<Filling>> filling_of(const Tracer& tracer, const SourceTensor& weight, const std::string& name,
                                           const Arguments& arguments) {
   const auto parameters = parameters_of(name);
-  if (parameters.empty()) return std::nullopt;
+  if (parameters.empty() || draws_by_own_generator(name, arguments)) return std::nullopt;
   const auto taken = python::bound(arguments, parameters, 1, "nn.init." + name);
   if (!taken) return std::unexpected(taken.error());
   const Given& given = *taken;
@@ -89,6 +130,13 @@ Result<std::optional<Filling>> filling_of(const Tracer& tracer, const SourceTens
   auto made = scaled(tracer, weight, name, given);
   if (!made) return pass(made);
   return *made;
+}
+
+// Nobody follows what fills this weight, nor what is drawn behind it, unless that comes from another generator.
+void lose(Tracer& tracer, ValueId weight, const std::string& name, bool by_own) {
+  tracer.weight_changes.push_back({weight, "nn.init." + name, false});
+  tracer.draws.push_back({Tracer::Draw::What::Lose, weight, {}, {}, 0, {}, "nn.init." + name + "()"});
+  if (!by_own) tracer.draws.push_back({Tracer::Draw::What::Lose, {}, {}, {}, 0, {}});
 }
 
 }  // namespace
@@ -130,9 +178,16 @@ std::optional<Value> initialiser(Tracer& tracer, Interpreter& in, const std::str
     if (std::ranges::any_of(given.placed | std::views::drop(1), is_tensor) ||
         std::ranges::any_of(given.named, [&](const auto& one) { return is_tensor(one.second); }))
       return fail(Fault::Unsupported, "nn.init." + name + "() with a tensor where a number is read");
+    auto known = numbers_in_place(tracer, *tensor, name, given);
+    if (!known) return pass(known);
+    if (*known) {
+      tracer.weight_changes.push_back({tensor->value, "nn.init." + name});
+      tracer.start(tensor->value, **std::move(known));
+      return given.placed[0];
+    }
     const auto filling = filling_of(tracer, *tensor, name, given);
     if (!filling) return std::unexpected(filling.error());
-    if (!*filling) tracer.weight_changes.push_back({tensor->value, "nn.init." + name, false});
+    if (!*filling) lose(tracer, tensor->value, name, draws_by_own_generator(name, given));
     else if (auto done = tracer.refill(*tensor, **filling, "nn.init." + name); !done) return pass(done);
     return given.placed[0];
   });

@@ -205,6 +205,7 @@ namespace {
 // A line of a script: what its tensors were made of are its inputs.
 Status take_line(Tracer& tracer, Interpreter& in, const Value& tensor) {
   Graph& graph = tracer.graph;
+  tracer.follows_script = true;
   if (auto done = tracer.bind({}); !done) return done;
   if (auto done = take_outputs(tracer, in, tensor, "output"); !done) return done;
   // Where random numbers are among them, or inputs with shapes of their own, the others are known.

@@ -4,6 +4,7 @@
 #include "containers/python/unread.h"
 #include "formats/torch/checkpoint.h"
 #include "formats/torch/saved_object.h"
+#include "formats/weights.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -63,21 +64,30 @@ class IncompatibleKeys : public python::Sequence {
   }
 };
 
-Value incompatible_keys(Interpreter& in, const Tracer::NamedWeights& state, const Mapping* dict) {
+// DataParallel and torch.compile put a word in front of names.
+std::string unwrapped(const std::string& name) {
+  for (const std::string_view word : {"module.", "_orig_mod."})
+    if (name.starts_with(word)) return name.substr(word.size());
+  return name;
+}
+
+Value incompatible_keys(Interpreter& in, const Tracer::NamedWeights& state, const Mapping* dict, bool is_wrapped) {
   if (!dict) {
     const Value unknown = Value::of(in.make<Outside>("load_state_dict()"));
     return Value::of(in.make<IncompatibleKeys>(unknown, unknown));
   }
   std::set<std::string> given, own;
-  for (const auto& [key, value] : dict->entries)
-    if (const auto* name = key.as<Text>()) given.insert(name->text);
+  for (const auto& [name, tensor] : state) own.insert(name);
   ValueList missing, unexpected;
-  for (const auto& [name, tensor] : state) {
-    own.insert(name);
-    if (!given.contains(name)) missing.push_back(in.text(name));
+  for (const auto& [key, value] : dict->entries) {
+    const auto* name = key.as<Text>();
+    if (!name) continue;
+    const std::string within = is_wrapped && !own.contains(name->text) ? unwrapped(name->text) : name->text;
+    given.insert(within);
+    if (!own.contains(within)) unexpected.push_back(key);
   }
-  for (const auto& [key, value] : dict->entries)
-    if (const auto* name = key.as<Text>(); name && !own.contains(name->text)) unexpected.push_back(key);
+  for (const auto& [name, tensor] : state)
+    if (!given.contains(name)) missing.push_back(in.text(name));
   return Value::of(in.make<IncompatibleKeys>(in.list(std::move(missing)), in.list(std::move(unexpected))));
 }
 
@@ -146,21 +156,15 @@ std::string dict_of(const std::string& loaded) {
   return keys;
 }
 
-// A program that loads several files means the one of the same name, or else the first that it names.
-bool is_given(Tracer& tracer, const std::string& path) {
+// Whether the file of this path is the one that --weights gives: of several, the one of the same name, or else the first that
+// the program names, which is noted.
+bool names_given_file(Tracer& tracer, const std::string& path) {
   const auto& weights = tracer.options().weights;
   if (!weights) return false;
   if (path.empty()) return true;
   const bool is_named = std::filesystem::path(path).filename() == weights->filename();
   if (is_named || !tracer.loaded_path) tracer.loaded_path = path;
   return *tracer.loaded_path == path;
-}
-
-// DataParallel and torch.compile put a word in front of names.
-std::string unwrapped(const std::string& name) {
-  for (const std::string_view word : {"module.", "_orig_mod."})
-    if (name.starts_with(word)) return name.substr(word.size());
-  return name;
 }
 
 // What a dictionary gives a module: numbers, or weights of this program. Nothing: something in it is not known.
@@ -218,19 +222,60 @@ Status start_with_all(Tracer& tracer, const Tracer::NamedWeights& state, const G
   return {};
 }
 
+// What safetensors.torch.load_file() gives: the file's tensors by their names. Nothing: the file is of another format.
+Result<std::optional<SavedObject>> safetensors_object(const std::filesystem::path& path) {
+  auto file = load_weights_file(path);
+  if (!file) return pass(file);
+  if (file->kind != WeightsKind::Safetensors) return std::nullopt;
+  SavedObject dict{.kind = SavedObject::Kind::Dict};
+  for (LoadedTensor& one : file->tensors) {
+    dict.keys.push_back({.kind = SavedObject::Kind::Text, .text = std::move(one.name)});
+    dict.items.push_back({.kind = SavedObject::Kind::Tensor, .tensor = std::move(one.tensor)});
+  }
+  return dict;
+}
+
+// What a function gives that reads the file of this path, its first argument. `called`: as the program writes the function.
+Made content(Tracer& tracer, Interpreter& in, const Value& file, const std::string& called,
+             Result<std::optional<SavedObject>> (*read)(const std::filesystem::path&)) {
+  const auto* path = file.as<Text>();
+  const Value outside = Value::of(in.make<Outside>(called));
+  if (tracer.bound || (!path && !file.as<python::NotRead>()) || !names_given_file(tracer, path ? path->text : ""))
+    return outside;
+  auto object = read(*tracer.options().weights);
+  if (!object) return pass(object);
+  if (!*object || (*object)->kind != SavedObject::Kind::Dict) return outside;
+  return Giver(tracer, in).given(**object, called);
+}
+
+Value first_placed(const Arguments& given) { return given.placed.empty() ? Value() : given.placed.front(); }
+
 }  // namespace
 
 Value loading(Tracer& tracer, Interpreter& in) {
   return in.native("load", [&tracer](Interpreter& with, Arguments& given) -> Made {
-    const Value file = given.placed.empty() ? Value() : given.placed.front();
-    const auto* path = file.as<Text>();
-    const Value outside = Value::of(with.make<Outside>("torch.load()"));
-    if (tracer.bound || (!path && !file.as<python::NotRead>()) || !is_given(tracer, path ? path->text : ""))
-      return outside;
-    auto object = loaded_object(*tracer.options().weights);
-    if (!object) return pass(object);
-    if (!*object || (*object)->kind != SavedObject::Kind::Dict) return outside;
-    return Giver(tracer, with).given(**object, "torch.load()");
+    return content(tracer, with, first_placed(given), "torch.load()", loaded_object);
+  });
+}
+
+std::optional<Value> safetensors_loading(Tracer& tracer, Interpreter& in, const std::string& word) {
+  const std::string called = "safetensors.torch." + word + "()";
+  if (word == "load_file")
+    return in.native(word, [&tracer, called](Interpreter& with, Arguments& given) -> Made {
+      return content(tracer, with, first_placed(given), called, safetensors_object);
+    });
+  if (word != "load_model") return std::nullopt;
+  return in.native(word, [&tracer, called](Interpreter& with, Arguments& given) -> Made {
+    const auto taken = python::bound(given, "model filename strict device", 2, "load_model");
+    if (!taken) return std::unexpected(taken.error());
+    if (!is_module(*(*taken)[0])) return fail(Fault::Unsupported, "load_model() of what is no module");
+    const auto state = content(tracer, with, *(*taken)[1], called, safetensors_object);
+    if (!state) return state;
+    const auto load = with.attribute(*(*taken)[0], "load_state_dict");
+    if (!load) return load;
+    Arguments passed{.placed = {*state}};
+    if ((*taken)[2]) passed.placed.push_back(*(*taken)[2]);
+    return with.call(*load, std::move(passed));
   });
 }
 
@@ -274,7 +319,7 @@ Made load_state_dict(Tracer& tracer, Interpreter& in, Arguments& given) {
   const auto* dict = (*taken)[1]->as<Mapping>();
   const auto* of_file = (*taken)[1]->as<LoadedDict>();
   const auto* outside = (*taken)[1]->as<Outside>();
-  const Value result = incompatible_keys(in, *state, dict);
+  const Value result = incompatible_keys(in, *state, dict, tracer.is_wrapped);
   auto giving = dict && !(of_file && of_file->is_as_read()) ? giving_of(tracer, *dict) : std::nullopt;
   if (giving && !tracer.options().weights) {
     if (auto done = start_with_all(tracer, *state, *giving, loaded.is_strict); !done) return pass(done);

@@ -1,4 +1,4 @@
-// How a program loads weights: torch.load(), state_dict() and load_state_dict().
+// How a program loads weights: torch.load(), safetensors.torch, state_dict() and load_state_dict().
 #pragma once
 #include "formats/torch/source/tracer.h"
 
@@ -7,6 +7,9 @@ namespace convoy::torch {
 // torch.load(). Of the file that --weights gives, what stands in it, so that names and numbers may be changed before a module
 // takes them; of any other, what lies outside of the program.
 python::Value loading(Tracer& tracer, python::Interpreter& in);
+
+// load_file() and load_model() of safetensors.torch, likewise; nothing: another word.
+std::optional<python::Value> safetensors_loading(Tracer& tracer, python::Interpreter& in, const std::string& word);
 
 // Every parameter and persistent buffer of a module, under every name that its state_dict has for it. Fails: Limit.
 Result<Tracer::NamedWeights> named_state(const python::Instance& module);

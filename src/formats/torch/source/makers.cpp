@@ -156,10 +156,40 @@ FreeSize* counted_axis(const std::string& name, NamedValues& named) {
   return free;
 }
 
+std::optional<Value> said_in(const NamedValues& named, std::string_view word) {
+  const auto found = std::ranges::find(named, word, [](const auto& one) { return one.first; });
+  return found == named.end() ? std::nullopt : std::optional(found->second);
+}
+
+// What a maker draws. Nothing: bounds that are not known, or too far apart for one number of the generator.
+std::optional<Filling> filling_of(const std::string& name, const NamedValues& named) {
+  if (name == "rand") return Filling{Filling::How::Uniform, 0, 1};
+  if (name == "randn") return Filling{Filling::How::Normal, 0, 1};
+  if (name == "randperm") return Filling{Filling::How::Permutation};
+  const Value low = said_in(named, "low").value_or(Value::of(std::int64_t{0}));
+  const Value high = said_in(named, "high").value_or(Value());
+  if (!low.is_whole() || !high.is_whole()) return std::nullopt;
+  const Filling filling{Filling::How::Whole, low.real(), high.real()};
+  constexpr double most = Size{1} << 28;
+  return filling.b > filling.a && filling.b - filling.a < most ? std::optional(filling) : std::nullopt;
+}
+
+// Notes what the program draws into this value. `by_own`: from a generator of its own, which nobody follows.
+void note_draw(Tracer& tracer, ValueId value, const std::optional<Filling>& filling, bool by_own) {
+  using What = Tracer::Draw::What;
+  if (filling && !by_own) {
+    tracer.draws.push_back({What::Fill, value, *filling, {}, 0, {}});
+    return;
+  }
+  tracer.lost_values.insert(value.index);
+  if (!by_own) tracer.draws.push_back({What::Lose, {}, {}, {}, 0, {}});
+}
+
 }  // namespace
 
 Made filled(Tracer& tracer, Interpreter& in, const std::string& name, Arguments given) {
-  std::erase_if(given.named, [](const auto& one) { return is_silent(one.first) || one.first == "generator"; });
+  const auto generator = given.take("generator");
+  std::erase_if(given.named, [](const auto& one) { return is_silent(one.first); });
   if (name == "tensor" || name == "as_tensor" || name == "from_numpy")
     return tensor_of(tracer, in, name, std::move(given));
   if (name.ends_with("_like")) {
@@ -184,6 +214,7 @@ Made filled(Tracer& tracer, Interpreter& in, const std::string& name, Arguments 
   auto named = named_arguments(in, given, parameters_of(name, given), name);
   if (!named) return pass(named);
   if (drawn && tracer.bound) return drawn_inside(tracer, in, *named);
+  const auto filling = drawn && name != "empty" ? filling_of(name, *named) : std::nullopt;
   if (name == "randint")
     std::erase_if(*named, [](const auto& one) { return one.first == "low" || one.first == "high"; });
   for (auto& [word, value] : *named)  // a number that stands in a tensor
@@ -216,13 +247,8 @@ Made filled(Tracer& tracer, Interpreter& in, const std::string& name, Arguments 
   const Value made = tracer.tensor(in, (*values)[0]);
   made.as<SourceTensor>()->is_random = drawn;
   if (drawn) tracer.random_values.insert((*values)[0].index);
-  if (name == "rand" || name == "randn")
-    tracer.draws.push_back({Tracer::Draw::What::Fill,
-                            (*values)[0],
-                            Filling{name == "rand" ? Filling::How::Uniform : Filling::How::Normal, 0, 1},
-                            {},
-                            0,
-                            {}});
+  if (!drawn || name == "empty") return made;
+  note_draw(tracer, (*values)[0], filling, generator && !generator->is_none());
   return made;
 }
 

@@ -3,6 +3,7 @@
 #include "formats/torch/source/hooks.h"
 #include "formats/torch/source/loading.h"
 #include "formats/torch/source/recurrent.h"
+#include "formats/torch/source/stored_tensor.h"
 #include "formats/torch/source/training.h"
 #include "ops/expect.h"
 
@@ -38,41 +39,6 @@ Made module_call(Tracer& tracer, Interpreter& in, Arguments& given) {
   auto made = called_between_hooks(in, *self, **forward, std::move(given));
   tracer.calling.pop_back();
   return made;
-}
-
-Made registered(Tracer& tracer, Interpreter& in, Arguments& given, bool buffer) {
-  Instance* self = self_of(given);
-  given.placed.erase(given.placed.begin());
-  const auto taken = python::bound(given, buffer ? "name tensor persistent" : "name param", 2,
-                                   buffer ? "register_buffer" : "register_parameter");
-  if (!taken) return std::unexpected(taken.error());
-  const auto* name = (*taken)[0]->as<python::Text>();
-  if (!name) return fail(Fault::Format, "the name of a buffer is no text");
-  Value kept = *(*taken)[1];
-  auto* tensor = kept.as<SourceTensor>();
-  if (buffer && tensor) {
-    const auto value = tracer.value_of(*tensor);
-    if (!value) return std::unexpected(value.error());
-    if (!tracer.graph[*value].constant) {
-      auto numbers = tracer.numbers_of(*tensor);
-      if (!numbers) return within("a buffer", Made(pass(numbers)));
-      kept = tracer.constant(in, std::move(*numbers));
-      tensor = kept.as<SourceTensor>();
-    }
-    if (tracer.weights.contains(tensor->value.index)) {  // self.weight.clone(): a tensor of its own
-      auto copy = tensor->copied(in);
-      if (!copy) return pass(copy);
-      kept = **copy;
-      tensor = kept.as<SourceTensor>();
-      tensor->is_parameter = false;
-      tracer.graph[tensor->value].trainable = false;
-    }
-    tensor->is_buffer = true;
-    tensor->persistent = !((*taken)[2] && (*taken)[2]->is_whole() && (*taken)[2]->whole() == 0);
-    if (tensor->persistent) tracer.weights.insert(tensor->value.index);
-  }
-  self->attributes.set(name->text, kept);
-  return Value();
 }
 
 // A method of ours. Fails where it is called without a module of its own.
@@ -184,6 +150,9 @@ void add_building(Tracer& tracer, Interpreter& in, Class* module) {
              [&tracer](Interpreter& with, Arguments& given) { return registered(tracer, with, given, true); });
   add_method(in, module, "register_parameter",
              [&tracer](Interpreter& with, Arguments& given) { return registered(tracer, with, given, false); });
+  add_method(
+      in, module, "__setattr__",
+      [&tracer](Interpreter& with, Arguments& given) { return set_on_module(tracer, with, given); }, 2);
   add_method(in, module, "add_module", add_module);
   add_method(in, module, "register_module", add_module);
   for (const char* name :

@@ -1,5 +1,6 @@
 // What a program asks of a tensor: its shape, its methods, parts of it, arithmetic.
 #include "base/whole_tensor.h"
+#include "containers/python/unread.h"
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/source/tracer.h"
 #include "formats/torch/source/written_out.h"
@@ -75,6 +76,7 @@ Made numbers_of(SourceTensor& tensor, Interpreter& in, const std::string& method
   const auto& numbers = tracer.graph[*id].constant;
   if (!numbers || tracer.weights.contains(id->index))
     return fail(Fault::Unsupported, "'." + method + "()' of numbers that come only when the model runs");
+  if (tracer.is_drawn(*id)) return Value::of(in.make<python::Outside>("random numbers"));
   if (numbers->count() > 100000)
     return fail(Fault::Limit, "'." + method + "()' of " + std::to_string(numbers->count()) + " numbers");
   if (auto paid = in.charge(numbers->count() * 24); !paid) return pass(paid);
@@ -204,7 +206,7 @@ Result<std::optional<Value>> SourceTensor::binary(Interpreter& in, std::string_v
   const auto found = std::ranges::find(operators, symbol, &Operator::symbol);
   if (found == operators.end()) return std::nullopt;
   if (symbol == "*" && other.as<python::Sequence>()) {  // a list so many times over
-    const auto times = tracer.numbers_of(*this);
+    const auto times = known_numbers(tracer, Value::of(this));
     if (times && times->rank() == 0 && !is_floating(times->dtype()) && times->dtype() != DType::Bool)
       return in.binary("*", other, Value::of(times->integers().front()));
   }

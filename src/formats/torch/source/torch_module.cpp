@@ -7,6 +7,7 @@
 #include "formats/torch/source/loading.h"
 #include "formats/torch/source/parameters.h"
 #include "formats/torch/source/spectral_norm.h"
+#include "formats/torch/source/stored_tensor.h"
 #include "formats/torch/source/written_out.h"
 #include "ops/expect.h"
 
@@ -133,29 +134,6 @@ Value wrapping(Tracer& tracer, Interpreter& in, const std::string& word) {
   });
 }
 
-Made parameter_of(Tracer& tracer, Interpreter& in, Arguments& given) {
-  const auto taken = python::bound(given, "data requires_grad persistent", 1, "Parameter");
-  if (!taken) return std::unexpected(taken.error());
-  auto* tensor = (*taken)[0]->as<SourceTensor>();
-  if (!tensor) return fail(Fault::Unsupported, "a parameter of what is no tensor");
-  const auto value = tracer.value_of(*tensor);
-  if (!value) return std::unexpected(value.error());
-  const bool is_random = tensor->is_random || !tracer.graph[*value].constant;
-  const auto known = tracer.numbers_of(*tensor);
-  if (!known) return within("a parameter", Made(std::unexpected(known.error())));
-  const Tensor& numbers = *known;
-  if (!is_floating(numbers.dtype()))
-    return fail(Fault::Unsupported, "a parameter of element type " + std::string(name_of(numbers.dtype())));
-  auto made = tracer.parameter(in, numbers.shape(), Filling{}, false, numbers.dtype());
-  if (!made) return made;
-  const ValueId own = made->as<SourceTensor>()->value;
-  if ((*taken)[1] && (*taken)[1]->is_whole() && (*taken)[1]->whole() == 0) tracer.graph[own].trainable = false;
-  tracer.draws.pop_back();  // it has numbers, or will have those of the random tensors that it is made of
-  if (is_random) tracer.draws.push_back({Tracer::Draw::What::Compute, own, {}, *value, 0, {}});
-  else tracer.graph[own].constant = numbers;
-  return made;
-}
-
 // What trains a model, feeds it, saves it: read over.
 bool is_training(const std::string& name) {
   return std::ranges::any_of(
@@ -273,6 +251,7 @@ Found torch_word(Tracer& tracer, Interpreter& in, const std::string& word) {
       return Value();
     });
   if (word == "device") return Value::of(device_class(in));
+  if (word == "Generator") return Value::of(in.make<python::Outside>("torch.Generator"));
   return std::nullopt;
 }
 
@@ -290,9 +269,19 @@ std::optional<Value> repeated_word(Interpreter& in, const std::string& word) {
 }
 
 Found nn_word(Tracer& tracer, ModuleClasses& classes, Interpreter& in, const std::string& word) {
-  if (word == "Parameter" || word == "Buffer")
+  if (word == "Parameter")
     return in.native(word,
                      [&tracer](Interpreter& with, Arguments& given) { return parameter_of(tracer, with, given); });
+  if (word == "Buffer")
+    return in.native(word, [&tracer](Interpreter& with, Arguments& given) -> Made {
+      const auto taken = python::bound(given, "data persistent", 1, "Buffer");
+      if (!taken) return std::unexpected(taken.error());
+      auto* tensor = (*taken)[0]->as<SourceTensor>();
+      if (!tensor) return fail(Fault::Unsupported, "a buffer of what is no tensor");
+      const auto persistent = (*taken)[1] ? with.truth(*(*taken)[1]) : Result<bool>(true);
+      if (!persistent) return std::unexpected(persistent.error());
+      return buffer_of(tracer, with, *tensor, *persistent);
+    });
   if (auto found = classes.named(in, word)) return found;
   if (auto found = classes.composed(in, word); !found || *found) return found;
   if (auto found = repeated_word(in, word)) return *found;
@@ -403,9 +392,21 @@ bool is_known(const std::string& name) {
   return std::ranges::find(known, name) != known.end() || name.starts_with("torch.nn.modules.");
 }
 
+Found safetensors_module(Tracer& tracer, Interpreter& in, const std::string& name) {
+  auto* made = in.make<python::Module>(name);
+  made->more = [&tracer, name](Interpreter& with, const std::string& word) -> Found {
+    if (name == "safetensors" && word == "torch") return inner(with, "safetensors.torch");
+    if (name == "safetensors.torch")
+      if (auto found = safetensors_loading(tracer, with, word)) return found;
+    return Value::of(with.make<python::Outside>(name + "." + word));
+  };
+  return Value::of(made);
+}
+
 }  // namespace
 
 Found torch_module(Tracer& tracer, ModuleClasses& classes, Interpreter& in, const std::string& name) {
+  if (name == "safetensors" || name == "safetensors.torch") return safetensors_module(tracer, in, name);
   if (name != "torch" && !name.starts_with("torch.")) return std::nullopt;
   if (is_training(name)) return Value::of(training_module(in, name));
   if (name == written_out_name) {

@@ -75,7 +75,7 @@ Result<ValueId> Tracer::unknown(ValueId value) {
   const auto made = graph.add(Identity{}, {value}, graph[value].name + ".unknown", "unknown");
   if (!made) return std::unexpected(made.error());
   lost_values.insert(made->front().index);
-  early_values.insert(made->front().index);
+  early_values.emplace(made->front().index, draws.size());
   return made->front();
 }
 
@@ -102,25 +102,6 @@ Value Tracer::array(Interpreter& in, ValueId value, int storage) {
   auto* made = in.make<Array>(*this, value, storage);
   sharing_[storage].push_back(made);
   return Value::of(made);
-}
-
-Result<Tensor> Tracer::numbers_of(SourceTensor& tensor) {
-  const auto value = value_of(tensor);
-  if (!value) return std::unexpected(value.error());
-  if (graph[*value].constant) return *graph[*value].constant;
-  if (early_values.contains(value->index)) return fail(Fault::Unsupported, "numbers that are computed from weights");
-  const auto sizes = sizes_of(graph[*value].type.shape);
-  std::vector<ValueId> open{*value};
-  for (std::size_t i = 0; i < open.size() && i < 1000; ++i) {
-    const NodeId producer = graph[open[i]].producer;
-    const bool known = graph[open[i]].constant && !weights.contains(open[i].index);
-    if (!known && !producer) return fail(Fault::Unsupported, "numbers that are computed from weights");
-    if (producer)
-      for (const ValueId input : graph[producer].inputs)
-        if (input) open.push_back(input);
-  }
-  if (!sizes) return fail(Fault::Unsupported, "random numbers of a free shape");
-  return zeros(*sizes, graph[*value].type.dtype);
 }
 
 Status Tracer::write(Interpreter& in, SourceTensor& tensor, ValueId value) {
@@ -199,7 +180,9 @@ Result<ValueId> Tracer::value_of(SourceTensor& tensor, const std::optional<Shape
                 options_.weights ? "computes with what was computed from weights while the module was built, before a "
                                    "file gave them"
                                  : "computes with what was computed from weights while the module was built");
-  if (tensor.is_random && bound) return fail(Fault::Unsupported, "computes with random numbers");
+  const bool is_of_random = tensor.is_random || (tensor.value && is_drawn(tensor.value) && !follows_script);
+  if (is_of_random && bound && !options_.structure_only)
+    return fail(Fault::Unsupported, "computes with random numbers");
   if (tensor.value) return tensor.value;
   if (!tensor.said) tensor.said = wanted;
   if (!tensor.said)
@@ -317,11 +300,13 @@ Result<std::vector<ValueId>> Tracer::call(Interpreter& in, const FunctionRow& ro
   for (std::size_t i = first; i < graph.nodes.size(); ++i) {
     Node& node = graph.nodes[i];
     node.kind = kind;
-    const bool is_early = !bound && !follows_script && std::ranges::any_of(node.inputs, [&](ValueId v) {
+    if (std::ranges::any_of(node.inputs, [&](ValueId v) { return v && is_drawn(v); }))
+      for (const ValueId output : node.outputs) of_random_values_.insert(output.index);
+    const bool is_early = !bound && std::ranges::any_of(node.inputs, [&](ValueId v) {
       return v && (weights.contains(v.index) || early_values.contains(v.index));
     });
     if (is_early)
-      for (const ValueId output : node.outputs) early_values.insert(output.index);
+      for (const ValueId output : node.outputs) early_values.emplace(output.index, draws.size());
     for (const Calling& around : calling)
       if (!around.leaf && !around.path.empty()) node.scopes.push_back({around.path, around.call});
     if (!keeps_gradients)

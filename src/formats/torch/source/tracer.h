@@ -127,10 +127,12 @@ class Tracer {
   // How the program loads a file into this module; null: it does not. Fails where the numbers of --weights are then not what it
   // computes with.
   Result<const LoadedState*> own_load(const python::Object& module, const NamedWeights& named) const;
+  // Buffers that a module has registered as None, by its name for them; whether a file holds them.
+  std::map<std::pair<const python::Object*, std::string>, bool> empty_buffers;
   bool is_wrapped = false;  // by DataParallel or torch.compile, behind whose words the names of weights stand
   std::string default_type = "float32";  // of new real numbers, as the program sets it
   bool keeps_gradients = true;  // not within torch.no_grad()
-  bool follows_script = false;  // functions are called outside of any model
+  bool follows_script = false;  // what is drawn is an input: functions are called outside of any model
   // What the program draws or fills, in its order, where no file gives the weights.
   struct Draw {
     // Train: running numbers that are moved on. Lose: nobody knows the value any more, or what is drawn from there on.
@@ -140,6 +142,7 @@ class Tracer {
     ValueId from;  // computed from tensors that were drawn; the weight that is copied
     std::uint64_t seed = 0;  // torch.manual_seed(seed)
     std::optional<Tensor> numbers;  // that the value is set to
+    std::string by = "a call";  // what loses it
   };
   std::vector<Draw> draws;
   // The weight is filled anew. Fails: what is no weight, or a model that runs already.
@@ -153,15 +156,19 @@ class Tracer {
   Reordered reordered;  // constants that hold all numbers of a weight in another order
   std::set<std::int32_t>
       random_values;  // random numbers that a program draws outside of any model: what it computes is open
+  // Whether the numbers are drawn, or computed of such.
+  bool is_drawn(ValueId value) const {
+    return random_values.contains(value.index) || of_random_values_.contains(value.index);
+  }
   std::set<const python::Object*> at_rest;  // modules that were told eval() while the program builds
-  std::set<std::int32_t> lost_values;  // of which nobody knows the numbers: a dropout in training gave them
+  // Of which nobody knows the numbers: a dropout in training gave them, or another generator.
+  std::set<std::int32_t> lost_values;
   // The value once more, with numbers that nobody knows.
   Result<ValueId> unknown(ValueId value);
-  std::set<std::int32_t> early_values;  // computed from weights while a module was built: a file's weights come later
+  // Computed from weights while a module was built, where a file's weights come later; with the number of draws before.
+  std::map<std::int32_t, std::size_t> early_values;
   // Numbers that stand in the program, and those that belong to its modules: once all of it was followed.
   void tell_literals();
-  // The tensor's numbers; zeros of its shape where only random numbers say them. Fails: what is computed from weights.
-  Result<Tensor> numbers_of(SourceTensor& tensor);
   // Numbers for every weight: those of the file by name, or drawn. Fails: a name that only one side has.
   // `own`: how the program loads a file into the whole model.
   Status bind(const NamedWeights& named, const LoadedState* own = nullptr);
@@ -190,6 +197,7 @@ class Tracer {
   std::map<std::int32_t, int> own_storage_;  // of each value's first tensor
   std::map<std::string, int> unnamed_;
   Result<ValueId> stopped(ValueId value);
+  std::set<std::int32_t> of_random_values_;  // computed of random_values
   std::set<std::int32_t> unrecorded_;  // computed where no gradients are kept
   std::map<std::int32_t, ValueId> stopped_;  // through which no gradient comes back, by the value that it is otherwise
 };
