@@ -73,6 +73,24 @@ CASES = {
                             "drawn behind", ""),
     "a weight of a generator": ("nn.init.normal_(self.conv.bias, generator=torch.Generator()); self.b = nn.Parameter(torch.ones(3))",
                                 "are changed by nn.init.normal_()", ""),
+    "a copy of a weight": ("self.b = nn.Parameter(self.conv.bias.clone()); nn.init.zeros_(self.conv.bias)", "", ""),
+    "a weight under two names": ("self.b = nn.Parameter(self.conv.bias.detach()); nn.init.ones_(self.conv.bias)", "", ""),
+    "a copy of a weight as an attribute": ("self.b = self.conv.bias.clone()", "", "in no file"),
+    "a weight that turned": ("self.w = nn.Linear(3, 1); self.b = self.w.weight.t()[:, 0]", EARLY, EARLY),
+    "a layer in a list": ("self.l = [nn.Linear(2, 3)]; self.b = nn.Parameter(torch.ones(3)); self.forward = lambda x: self.l[0](x[..., 0, :2])",
+                          "", "in no file"),
+    "a filled layer in a list": ("self.l = [nn.Linear(2, 3)]; nn.init.ones_(self.l[0].weight); nn.init.zeros_(self.l[0].bias);"
+                                 "self.b = nn.Parameter(torch.ones(3)); self.forward = lambda x: self.l[0](x[..., 0, :2])", "", ""),
+    "a norm in a list": ("self.l = [nn.BatchNorm2d(2)]; self.b = nn.Parameter(torch.ones(3)); self.forward = lambda x: self.l[0](x)",
+                         "is in training", "is in training"),
+    "a layer made in forward": ("self.b = nn.Parameter(torch.ones(3)); self.forward = lambda x: nn.Linear(8, 2)(x)",
+                                "made in forward", "made in forward"),
+    "a dropout made in forward": ("self.b = nn.Parameter(torch.ones(3)); self.forward = lambda x: nn.Dropout(0.5)(x)",
+                                  "is in training", "is in training"),
+    "a norm of no weights made in forward": ("self.b = nn.Parameter(torch.ones(3)); self.forward = lambda x: nn.LayerNorm(8)(x)", "", ""),
+    "numbers that the program loads": ("self.b = nn.Parameter(torch.ones(3)); self.conv.load_state_dict({'weight': torch.ones(3, 2, 5, 4), "
+                                       "'bias': torch.zeros(3)})", "", ""),
+    "divided by a norm": ("nn.utils.spectral_norm(self.conv); self.b = nn.Parameter(torch.ones(3))", "spectral_norm()", ""),
     "a number": ("self.n = torch.randint(1, 4, (1,)).item(); self.b = nn.Parameter(torch.ones(3) * self.n)", RANDOM, RANDOM),
 }
 
@@ -82,7 +100,7 @@ def built(case: str, seed: int):
     names = {}
     torch.manual_seed(seed)
     exec(text, names)  # noqa: S102
-    return text, names["Net"]()
+    return text, names["Net"]().eval()
 
 
 def expect(source, folder, x, model, said: str, *options):
@@ -148,3 +166,48 @@ def test_initialisers_of_keras(argument, said, tmp_path):
     keras.utils.set_random_seed(4)
     exec(text, names)  # noqa: S102
     assert_close(run_natively([tmp_path / "net.py"], {"x": x}, tmp_path, "--seed", "4"), [names["model"](x).numpy()])
+
+
+OWN_TRAIN = """import torch
+import torch.nn as nn
+
+class Scaled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 4)
+        self.times = 1.0
+
+    def train(self, mode=True):
+        super().train(mode)
+        self.times = 2.0 if mode else 5.0
+        return self
+
+    def forward(self, x):
+        return self.fc(x) * self.times
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner, self.norm = Scaled(), nn.BatchNorm1d(4)
+
+    def train(self, mode=True):
+        super().train(mode)
+        self.inner.times += 0.5
+        %s
+        return self
+
+    def forward(self, x):
+        return self.norm(self.inner(x))
+"""
+
+
+@pytest.mark.parametrize("line, said", [("pass", ""), ("self.norm.train()", "is in training"), ("self.norm.train(False)", "")])
+def test_a_model_that_has_a_train_of_its_own(line, said, tmp_path):
+    text = OWN_TRAIN % line.replace("train()", "train(True)")
+    names = {}
+    torch.manual_seed(5)
+    exec(text, names)  # noqa: S102
+    (tmp_path / "net.py").write_text(text)
+    x = np.random.default_rng(1).integers(-3, 4, (2, 3)).astype(np.float32)
+    np.save(tmp_path / "x.npy", x)
+    expect(tmp_path / "net.py", tmp_path, x, names["Net"]().eval(), said, "--seed", "5")

@@ -1,5 +1,6 @@
 // Tensors without numbers, and layers as JSON.
 #include "formats/keras/source/objects.h"
+#include "containers/python/unread.h"
 
 #include "formats/keras/source/free_size.h"
 #include "formats/keras/source/groups.h"
@@ -367,6 +368,7 @@ Result<Json> json_of(Interpreter& in, Value value, int depth) {
   if (const auto* instance = value.as<python::Instance>())
     if (auto* layer = dynamic_cast<SourceLayer*>(instance->extra)) return json_of(*layer);
   if (const auto* size = value.as<FreeSize>()) return depends_on(*size);
+  if (const auto* unread = value.as<python::NotRead>()) return unread->refused(in);
   return fail(Fault::Unsupported,
               "an argument is a " + python::type_name(value) + ", which a file of Keras cannot hold");
 }

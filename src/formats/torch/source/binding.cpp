@@ -387,6 +387,19 @@ Status Tracer::all_copied(const std::vector<LoadedTensor>& loaded, const NamedWe
   return {};
 }
 
+// Weights that no file holds, of modules that are no attributes, have the numbers that the program fills them with.
+void Tracer::start_unnamed(const std::set<std::int32_t>& named) {
+  for (const std::int32_t weight : weights) {
+    if (named.contains(weight)) continue;
+    const auto changed = std::ranges::any_of(weight_changes, [&](const WeightChange& change) {
+      return change.weight.index == weight && !change.is_followed;
+    });
+    auto numbers = changed ? std::nullopt : starting(ValueId{weight});
+    if (numbers) graph[ValueId{weight}].constant = std::move(numbers);
+    else unfiled_.insert(weight);
+  }
+}
+
 Status Tracer::bind(const NamedWeights& named, const LoadedState* own) {
   std::set<std::int32_t> seen;
   for (const auto& [name, tensor] : named) {
@@ -404,6 +417,7 @@ Status Tracer::bind(const NamedWeights& named, const LoadedState* own) {
                 "the program loads the model's weights from a file; give it with --weights, or leave load_state_dict() "
                 "out");
   if (!options_.weights) return draw_weights(seen);
+  start_unnamed(seen);
   auto loaded = loaded_for(named, own);
   if (!loaded) return pass(loaded);
   if (!own)

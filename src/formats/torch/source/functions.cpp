@@ -324,14 +324,19 @@ Made handed(Tracer& tracer, Interpreter& in, const std::string& name, const Argu
   const bool copies = name == "clone" || asks_for_copy(in, given);
   if (const Value dtype = element_type(tracer, in, name, given); !dtype.is_none()) {
     const auto* word = dtype.as<python::Text>();
-    const bool has_it =
-        tensor && tensor->value && word && word->text == name_of(tracer.graph[tensor->value].type.dtype);
+    const bool has_it = tensor && word && word->text == name_of(tracer.dtype_of(*tensor));
     if (!has_it) return call_function_named(tracer, in, "_to", Arguments{{x, dtype}, {}});
   }
   const bool lies_anew = !copies && is_laid_anew(given);
   if (!tensor || (!copies && !lies_anew)) return x;
   const auto value = tracer.value_of(*tensor);
   if (!value) return std::unexpected(value.error());
+  if (copies && !tracer.bound && tracer.weights.contains(value->index)) {  // what fills the one, leaves the other
+    const auto copy = tensor->copied(in);
+    if (!copy) return std::unexpected(copy.error());
+    (**copy).as<SourceTensor>()->is_parameter = false;
+    return **copy;
+  }
   if (copies) return tracer.tensor(in, *value);
   return tracer.laid_anew(in, *value, tensor->storage);
 }

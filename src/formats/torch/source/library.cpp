@@ -283,6 +283,8 @@ Result<Graph> SourceLibrary::graph_of(Interpreter& in, Value model) {
   if (!named) return std::unexpected(named.error());
   const Tracer::NamedWeights& weights = *named;
   name_modules(tracer, *module, "");
+  if (const auto rest = in.attribute(model, "eval"); rest)
+    if (const auto told = in.call(*rest, ValueList{}); !told) return std::unexpected(told.error());
   const auto own = tracer.own_load(*module, weights);
   if (!own) return std::unexpected(own.error());
   if (auto done = tracer.bind(weights, *own); !done) return pass(done);

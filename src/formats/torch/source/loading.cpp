@@ -321,7 +321,7 @@ Made load_state_dict(Tracer& tracer, Interpreter& in, Arguments& given) {
   const auto* outside = (*taken)[1]->as<Outside>();
   const Value result = incompatible_keys(in, *state, dict, tracer.is_wrapped);
   auto giving = dict && !(of_file && of_file->is_as_read()) ? giving_of(tracer, *dict) : std::nullopt;
-  if (giving && !tracer.options().weights) {
+  if (giving && (!tracer.options().weights || tracer.file_values.empty())) {  // the file comes over them
     if (auto done = start_with_all(tracer, *state, *giving, loaded.is_strict); !done) return pass(done);
     return result;
   }

@@ -127,18 +127,41 @@ Status take_type(Tracer& tracer, Interpreter& in, Instance& of, const std::strin
   return {};
 }
 
-// eval(), train(mode): of the module and all below it.
-Status put_to_rest(Tracer& tracer, Interpreter& in, Arguments& given) {
-  const auto trains = given.placed.size() > 1 ? in.truth(given.placed[1]) : Result<bool>(false);
-  if (!trains) return std::unexpected(trains.error());
-  std::vector<std::pair<std::string, Instance*>> all;
-  all_modules(*self_of(given), "", all, 0);
-  for (const auto& [path, module] : all) {
-    module->attributes.erase("training");
-    if (*trains) tracer.at_rest.erase(module);
-    else tracer.at_rest.insert(module);
+bool has_own_train(const Instance& module) {
+  const Value* train = module.type->find("train");
+  return train && train->as<python::Function>();
+}
+
+// train(mode) as nn.Module defines it: for the module, and by the train() of each below it.
+Status put(Tracer& tracer, Interpreter& in, Instance& module, bool in_training, int depth) {
+  if (depth > 64) return fail(Fault::Limit, "modules are nested over 64 deep");
+  if (auto step = in.step(1); !step) return step;
+  module.attributes.erase("training");
+  if (in_training) tracer.at_rest.erase(&module);
+  else tracer.at_rest.insert(&module);
+  for (const auto& [name, child] : children_of(module)) {
+    if (!has_own_train(*child)) {
+      if (auto done = put(tracer, in, *child, in_training, depth + 1); !done) return done;
+      continue;
+    }
+    const auto train = in.attribute(Value::of(child), "train");
+    const auto told = train ? in.call(*train, ValueList{Value::of(in_training)}) : train;
+    if (!told) return std::unexpected(told.error());
   }
   return {};
+}
+
+// eval(), train(mode).
+Status put_to_rest(Tracer& tracer, Interpreter& in, const std::string& name, Arguments& given) {
+  Instance& module = *self_of(given);
+  if (name == "eval" && has_own_train(module)) {
+    const auto train = in.attribute(Value::of(&module), "train");
+    const auto told = train ? in.call(*train, ValueList{Value::of(false)}) : train;
+    return told ? Status() : Status(std::unexpected(told.error()));
+  }
+  const auto trains = given.placed.size() > 1 ? in.truth(given.placed[1]) : Result<bool>(false);
+  if (!trains) return std::unexpected(trains.error());
+  return put(tracer, in, module, *trains, 0);
 }
 
 // How a module is put together, and what it is told before it is called.
@@ -161,7 +184,7 @@ void add_building(Tracer& tracer, Interpreter& in, Class* module) {
       if (name == "train" && given.placed.size() == 1)
         return fail(Fault::Unsupported, "a model in training; call eval()");
       if (name == "eval" || name == "train")
-        if (auto done = put_to_rest(tracer, with, given); !done) return pass(done);
+        if (auto done = put_to_rest(tracer, with, name, given); !done) return pass(done);
       if (const Value type = element_type(tracer, with, name, given); !type.is_none())
         if (auto done = take_type(tracer, with, *self_of(given), name, type); !done) return pass(done);
       return given.placed.front();

@@ -21,6 +21,11 @@ Made spectral(Tracer& tracer, Interpreter&, Arguments& given) {
   const Size rows = is_said ? (*taken)[4]->whole() : turned ? 1 : 0;
   const Size rank = tracer.graph[weight->value].type.rank();
   if (rows < -rank || rows >= rank) return fail(Fault::Format, "spectral_norm(): axis " + std::to_string(rows));
+  if (tracer.options().seed) {  // vectors that it divides by are drawn, and made better by iteration
+    using What = Tracer::Draw::What;
+    tracer.draws.push_back({What::Lose, weight->value, {}, {}, 0, {}, "spectral_norm()"});
+    tracer.draws.push_back({What::Lose, {}, {}, {}, 0, {}});
+  }
   tracer.spectral[weight->value.index] = rows < 0 ? rows + rank : rows;
   return *(*taken)[0];
 }

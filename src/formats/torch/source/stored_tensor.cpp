@@ -40,8 +40,10 @@ Made computed_weight(Tracer& tracer, Interpreter& in, ValueId value, bool is_buf
   const auto sizes = sizes_of(type.shape);
   if (!sizes) return fail(Fault::Unsupported, "random numbers of a free shape");
   const bool is_early = tracer.early_values.contains(value.index);
-  if (is_early && !tracer.options().weights && is_outdated(tracer, value))
-    return fail(Fault::Unsupported, "numbers that are computed from weights which are changed behind it");
+  if (is_early && !tracer.options().weights && (tracer.graph[value].constant || is_outdated(tracer, value)))
+    return fail(Fault::Unsupported, tracer.graph[value].constant
+                                        ? "numbers of a weight in another order; give them with --weights"
+                                        : "numbers that are computed from weights which are changed behind it");
   auto made = tracer.parameter(in, *sizes, Filling{}, is_buffer, type.dtype);
   if (!made) return made;
   tracer.draws.pop_back();
@@ -50,7 +52,8 @@ Made computed_weight(Tracer& tracer, Interpreter& in, ValueId value, bool is_buf
 }
 
 bool is_computed(const Tracer& tracer, ValueId value) {
-  return !tracer.weights.contains(value.index) && (tracer.is_drawn(value) || !tracer.graph[value].constant);
+  return !tracer.weights.contains(value.index) &&
+         (tracer.is_drawn(value) || tracer.early_values.contains(value.index) || !tracer.graph[value].constant);
 }
 
 }  // namespace
@@ -69,6 +72,10 @@ Made parameter_of(Tracer& tracer, Interpreter& in, Arguments& given) {
   if (is_computed(tracer, *value)) {
     made = within("a parameter", computed_weight(tracer, in, *value, false));
     if (!made) return made;
+  } else if (tracer.weights.contains(value->index)) {  // in the same memory, whatever fills it later
+    made = tracer.tensor(in, *value, tensor->storage);
+    made->as<SourceTensor>()->is_parameter = true;
+    tracer.graph[*value].trainable = true;
   } else {
     const Tensor numbers = *tracer.graph[*value].constant;
     made = tracer.parameter(in, numbers.shape(), Filling{}, false, numbers.dtype());

@@ -154,6 +154,12 @@ Result<Value> Tracer::parameter(Interpreter& in, const Sizes& shape, Filling fil
   const ValueId value = graph.constant("parameter_" + std::to_string(n), std::move(*numbers), !buffer);
   draws.push_back({Draw::What::Fill, value, filling, {}, 0});
   weights.insert(value.index);
+  if (bound && !options_.structure_only) {  // made in forward()
+    auto filled = filling.how == Filling::How::Constant ? Draws(0).fill(shape, dtype, filling)
+                                                        : Result<Tensor>(fail(Fault::Unsupported, "drawn"));
+    if (filled) graph[value].constant = std::move(*filled);
+    else unfiled_.insert(value.index);
+  }
   const Value made = tensor(in, value);
   made.as<SourceTensor>()->is_parameter = !buffer;
   made.as<SourceTensor>()->is_buffer = buffer;
@@ -181,6 +187,11 @@ Result<ValueId> Tracer::value_of(SourceTensor& tensor, const std::optional<Shape
                                    "file gave them"
                                  : "computes with what was computed from weights while the module was built");
   const bool is_of_random = tensor.is_random || (tensor.value && is_drawn(tensor.value) && !follows_script);
+  if (bound && tensor.value && unfiled_.contains(tensor.value.index))
+    return fail(
+        Fault::Unsupported,
+        "computes with random numbers: a weight that is in no file, as its module is no attribute of the model (is "
+        "it in a list that should be an nn.ModuleList, or is it made in forward()?)");
   if (is_of_random && bound && !options_.structure_only)
     return fail(Fault::Unsupported, "computes with random numbers");
   if (tensor.value) return tensor.value;
@@ -215,7 +226,8 @@ Result<std::vector<ValueId>> Tracer::folded(std::size_t first, std::vector<Value
   for (std::size_t i = first; i < graph.nodes.size(); ++i)
     for (const ValueId input : graph.nodes[i].inputs)
       if (input && !is_own(input) &&
-          (!graph[input].constant || weights.contains(input.index) || random_values.contains(input.index)))
+          (!graph[input].constant || weights.contains(input.index) || random_values.contains(input.index) ||
+           early_values.contains(input.index)))
         return values;
   const auto is_said = [&](ValueId v) { return graph[v].literal || graph[v].constant->rank() == 0; };
   for (std::size_t i = first; i < graph.nodes.size(); ++i) {
@@ -284,6 +296,8 @@ Result<std::vector<ValueId>> Tracer::call(Interpreter& in, const FunctionRow& ro
   for (std::size_t i = first_value; i < graph.values.size() && of_nothing; ++i)
     graph.values[i].literal = graph.values[i].constant.has_value();
   find_reordered(graph, first_value, whole, reordered);
+  for (const auto& [made_anew, weight] : reordered)  // of numbers that come later
+    if (!bound && static_cast<std::size_t>(made_anew) >= first_value) early_values.emplace(made_anew, draws.size());
   for (auto& [id, numbers] : drawn)
     if (numbers) graph[id].constant = std::move(numbers);
   if (auto done = call.done(); !done)

@@ -186,6 +186,7 @@ class Tracer {
   Status all_copied(const std::vector<LoadedTensor>& loaded, const NamedWeights& named) const;
   Status fill_lacking(const std::vector<LoadedTensor>& loaded, const NamedWeights& named, const LoadedState& own,
                       const std::set<std::int32_t>& seen);
+  void start_unnamed(const std::set<std::int32_t>& named);
   Status draw_weights(const std::set<std::int32_t>& named);
   Status draw_one(const Draw& draw, Draws& source, std::map<std::int32_t, Tensor>& drawn, bool keeps, bool is_lost,
                   bool is_kept);
@@ -197,6 +198,7 @@ class Tracer {
   std::map<std::int32_t, int> own_storage_;  // of each value's first tensor
   std::map<std::string, int> unnamed_;
   Result<ValueId> stopped(ValueId value);
+  std::set<std::int32_t> unfiled_;  // weights that are drawn, and in no file
   std::set<std::int32_t> of_random_values_;  // computed of random_values
   std::set<std::int32_t> unrecorded_;  // computed where no gradients are kept
   std::map<std::int32_t, ValueId> stopped_;  // through which no gradient comes back, by the value that it is otherwise

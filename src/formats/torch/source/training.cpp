@@ -3,7 +3,7 @@
 namespace convoy::torch {
 
 bool is_in_training(const Tracer& tracer, const Instance& module) {
-  if (tracer.bound || tracer.at_rest.contains(&module)) return false;
+  if (tracer.at_rest.contains(&module)) return false;
   const Value* said = module.attributes.find("training");
   return !said || !said->is_whole() || said->whole() != 0;
 }
@@ -96,27 +96,48 @@ Made dropped_in_training(Tracer& tracer, Interpreter& in, const Value& x, bool i
   return x;
 }
 
+namespace {
+
+double number_of(const Instance& layer, const char* word, double usual) {
+  const Value* said = layer.attributes.find(word);
+  return said && said->is_number() ? said->real() : usual;
+}
+
+bool draws_in_training(const std::string& name, const Instance& layer) {
+  return (name.contains("Dropout") && number_of(layer, "p", 0.5) != 0) || name == "RReLU";
+}
+
+// A layer that answers otherwise in training, which eval() of the model did not reach.
+Result<std::optional<Value>> refused_in_training(const Tracer& tracer, const std::string& name, const Instance& layer) {
+  if (tracer.options().structure_only || !is_in_training(tracer, layer)) return std::nullopt;
+  const bool norms = name.starts_with("BatchNorm") || name.starts_with("InstanceNorm");
+  const Value* running = layer.attributes.find("running_mean");
+  if (!draws_in_training(name, layer) && !(norms && running && running->as<SourceTensor>())) return std::nullopt;
+  return fail(Fault::Unsupported,
+              name + " is in training when the model is called: eval() reaches the modules that are attributes " +
+                  "of the model from __init__ on (is it in a list that should be an nn.ModuleList?)");
+}
+
+}  // namespace
+
 Result<std::optional<Value>> ran_in_training(Tracer& tracer, Interpreter& in, const std::string& name, Instance& layer,
                                              const Value& x) {
+  if (tracer.bound) return x.as<SourceTensor>() ? refused_in_training(tracer, name, layer) : std::nullopt;
   const bool is_drawn = !tracer.options().weights && !tracer.options().structure_only;
   if (!is_drawn || !is_in_training(tracer, layer) || !x.as<SourceTensor>()) return std::nullopt;
-  const auto number = [&](const char* word, double usual) {
-    const Value* said = layer.attributes.find(word);
-    return said && said->is_number() ? said->real() : usual;
-  };
   const auto answered = [](Made made) -> Result<std::optional<Value>> {
     if (!made) return pass(made);
     return *made;
   };
   if (name.starts_with("BatchNorm")) return answered(normalized(tracer, in, layer, x));
-  const bool draws = (name.contains("Dropout") && number("p", 0.5) != 0) || name == "RReLU";
-  const bool tracks = name.starts_with("InstanceNorm") && number("track_running_stats", 0) != 0;
+  const bool draws = draws_in_training(name, layer);
+  const bool tracks = name.starts_with("InstanceNorm") && number_of(layer, "track_running_stats", 0) != 0;
   if (tracks)
     for (const char* word : {"running_mean", "running_var", "num_batches_tracked"})
       if (const auto held = tensor_of(layer, word); held->as<SourceTensor>())
         tracer.draws.push_back({Draw::What::Lose, held->as<SourceTensor>()->value, {}, {}, 0, {}});
   if (!draws && !tracks) return std::nullopt;
-  return answered(dropped_in_training(tracer, in, x, number("inplace", 0) != 0));
+  return answered(dropped_in_training(tracer, in, x, number_of(layer, "inplace", 0) != 0));
 }
 
 }  // namespace convoy::torch

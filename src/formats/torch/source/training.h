@@ -1,11 +1,11 @@
-// Modules that are called in training, because the program still builds: a forward of zeros that tells a size. Batch
+// Modules that are called in training, because the program still builds, or eval() does not reach them: a forward of zeros that tells a size. Batch
 // normalisation then takes the numbers of its input and moves its running ones, and dropout draws.
 #pragma once
 #include "formats/torch/source/tracer.h"
 
 namespace convoy::torch {
 
-// Whether the module is in training: until it is told eval(), or all of the program was followed.
+// Whether the module is in training: until it is told eval(), as the whole model is once its program was followed.
 bool is_in_training(const Tracer& tracer, const python::Instance& module);
 // What a layer gives that answers otherwise in training; nothing: it is another, or at rest. The running numbers of a batch
 // normalisation become what PyTorch makes of them.
