@@ -220,6 +220,13 @@ constexpr double most_steps_of_folding = 16;  // of 2^-24: gamma, root, quotient
 
 }  // namespace
 
+std::vector<std::vector<double>> kernels_of_channels(const AffineForm& form) {
+  std::vector<std::vector<double>> all(form.bias.size());
+  for (std::size_t i = 0; i < form.kernel.size(); ++i)
+    all[static_cast<std::size_t>(channel_of(form, static_cast<Size>(i)))].push_back(form.kernel[i]);
+  return all;
+}
+
 std::optional<AffineForm> affine_form_of(const Graph& piece) {
   if (piece.inputs.size() != 1) return std::nullopt;
   std::optional<Core> core;

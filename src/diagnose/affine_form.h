@@ -26,6 +26,9 @@ struct AffineForm {
 // Nothing: the piece is another than one layer with a kernel, what scales and shifts its channels, and limits to all of them.
 std::optional<AffineForm> affine_form_of(const Graph& piece);
 
+// The kernel's numbers by the output channels that they are for.
+std::vector<std::vector<double>> kernels_of_channels(const AffineForm& form);
+
 // The numbers of b that rounding a's does not explain; empty where it explains all of them, or where so many differ that
 // they lie in another order. "kernel [4, 7] is 0.25 in a, 0.5 in b with the norms taken in; 1 of 800 numbers differs".
 std::string unexplained_in(const AffineForm& a, const AffineForm& b);

@@ -16,6 +16,7 @@
 #include "diagnose/spelt_products.h"
 #include "diagnose/steps_causes.h"
 #include "diagnose/twin.h"
+#include "diagnose/twin_weights.h"
 #include "graph/quantized_steps.h"
 #include "ops/expect.h"
 #include "prove/meeting.h"
@@ -483,6 +484,8 @@ Result<Diagnosis> twins_diagnosed(const Graph& a, const Graph& b, const Options&
   auto result = of_a ? diagnosed(ranged, b, options) : diagnosed(a, ranged, options);
   if (!result) return result;
   drop_rounded(a, b, result->findings);
+  if (const auto at = at_one_size(of_a ? ranged : a, of_a ? b : ranged, 0, options.seed, options.inputs))
+    put_in_place(weights_off_their_steps(*at, scales_of_inputs(of_a ? a : b), of_a), *result);
   result->same = false;
   if (options.inputs.empty() || !of_a) {
     auto losses = of_a ? losses_of_twins(b, a, ranged, options) : losses_of_twins(a, b, ranged, options);

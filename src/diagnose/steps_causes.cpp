@@ -1,6 +1,7 @@
 #include "diagnose/steps_causes.h"
 
 #include "diagnose/fix_parts.h"
+#include "diagnose/steps_of_weights.h"
 #include "graph/quantized_steps.h"
 
 #include <fmt/format.h>
@@ -156,57 +157,6 @@ const Tensor* real_constant(const Graph& graph, const Node* node, std::size_t in
   return &*graph[node->inputs[input]].constant;
 }
 
-// Whether all numbers are whole ones times `step`, which is first made to fit the largest.
-std::optional<double> fitted(const std::vector<double>& numbers, double largest, double step) {
-  constexpr double most = 256;
-  const double steps = std::round(largest / step);
-  if (!(steps >= 1 && steps <= most)) return std::nullopt;
-  const double fit = largest / steps;
-  for (const double x : numbers)
-    if (!(std::abs(x / fit - std::round(x / fit)) <= 1e-3)) return std::nullopt;
-  return fit;
-}
-
-// The largest step that all numbers are whole multiples of, of which 8 bits tell as many. Nothing: there is none.
-std::optional<double> step_of(std::vector<double> numbers) {
-  std::ranges::sort(numbers);
-  numbers.erase(std::ranges::unique(numbers).begin(), numbers.end());
-  if (numbers.size() < 2 || numbers.size() > 256) return std::nullopt;
-  const double largest = std::max(std::abs(numbers.front()), std::abs(numbers.back()));
-  double apart = INFINITY;
-  for (std::size_t i = 1; i < numbers.size(); ++i)
-    if (const double one = numbers[i] - numbers[i - 1]; one > 1e-5 * largest) apart = std::min(apart, one);
-  for (int parts = 1; parts <= 128; ++parts)
-    if (const auto fit = fitted(numbers, largest, apart / parts)) return fit;
-  return std::nullopt;
-}
-
-std::vector<std::vector<double>> along(const Tensor& tensor, std::size_t axis) {
-  const auto numbers = tensor.doubles();
-  const auto count = static_cast<std::size_t>(tensor.shape()[axis]);
-  std::size_t inner = 1;
-  for (std::size_t i = axis + 1; i < tensor.shape().size(); ++i) inner *= static_cast<std::size_t>(tensor.shape()[i]);
-  std::vector<std::vector<double>> parts(count);
-  for (std::size_t i = 0; i < numbers.size(); ++i) parts[i / inner % count].push_back(numbers[i]);
-  return parts;
-}
-
-// The largest step of the channels along some axis, which lie on steps of their own. Zeros alone lie on any.
-std::optional<double> step_by_channel(const Tensor& tensor) {
-  for (std::size_t axis = 0; axis < tensor.shape().size(); ++axis) {
-    const auto parts = along(tensor, axis);
-    if (parts.size() < 2 || parts.front().size() < 4) continue;
-    double largest = 0;
-    const bool all = std::ranges::all_of(parts, [&](const std::vector<double>& part) {
-      const auto step = step_of(part);
-      largest = std::max(largest, step.value_or(0));
-      return step || std::ranges::all_of(part, [](double x) { return x == 0; });
-    });
-    if (all && largest > 0) return largest;
-  }
-  return std::nullopt;
-}
-
 // How many times as large all numbers of y are as those of x. Nothing: not all of them as many times.
 std::optional<double> ratio_between(const std::vector<double>& x, const std::vector<double>& y) {
   double most_x = 0, most_y = 0;
@@ -349,11 +299,6 @@ std::string changed_beside(const ChangedOfLayers& changed, const StepsOfLayers& 
 }
 
 }  // namespace
-
-std::optional<double> largest_step(const Tensor& weights) {
-  const auto one = step_of(weights.doubles());
-  return one ? one : step_by_channel(weights);
-}
 
 void name_steps(const Graph& a, const Graph& b, std::vector<Finding>& findings) {
   std::vector<std::string> order_a, order_b;

@@ -8,8 +8,4 @@ namespace convoy::diagnose {
 // tell; of a rounding and the widening behind it, which say one scale, one finding is left.
 void name_steps(const Graph& a, const Graph& b, std::vector<Finding>& findings);
 
-// The largest step of weights that all lie on whole multiples of one step, or of one for each place along some axis, of which 8 bits
-// tell as many. Nothing: they lie on none.
-std::optional<double> largest_step(const Tensor& weights);
-
 }  // namespace convoy::diagnose

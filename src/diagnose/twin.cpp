@@ -2,7 +2,7 @@
 
 #include "diagnose/align.h"
 #include "diagnose/comparable.h"
-#include "diagnose/steps_causes.h"
+#include "diagnose/steps_of_weights.h"
 #include "graph/quantized_steps.h"
 #include "ops/expect.h"
 #include "run/run.h"

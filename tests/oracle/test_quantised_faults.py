@@ -104,7 +104,44 @@ def test_a_bias_of_another_scale_is_no_rounding(tmp_path):
     changed(made("residual", "qdq_u8u8", False), tmp_path / "b.onnx",
             lambda name: name.startswith("point.bias") and name.endswith("quantized"), lambda b: b * 4)
     found = json.loads(convoy("diff", carried_float("residual"), tmp_path / "b.onnx", "--json", code=1).stdout)["differences"]
-    assert ["point" in one["a"] for one in found] == [True], found
+    assert [("point" in one["a"], one["cause"]) for one in found] == [(True, "quant_scale")], found
+
+
+def one_of(numbers, change):
+    """Changed in one channel of several."""
+    return np.where(np.arange(numbers.size).reshape(numbers.shape) == 1, change(numbers), numbers)
+
+
+def of_weights(part):
+    return lambda name: name.startswith("point.weight") and name.endswith(part)
+
+
+def of_bias(part):
+    return lambda name: name.startswith("point.bias") and name.endswith(part)
+
+
+TWINS = [("quant_scale", of_weights("scale"), lambda s: s * np.float32(2), "weights of 2 times the scale:"),
+         ("quant_scale", of_weights("scale"), lambda s: s * np.float32(1.1), "weights of 1.1 times the scale:"),
+         ("quant_scale", of_weights("scale"), lambda s: one_of(s, lambda s: s * np.float32(0.5)), "weights of 0.5 times the scale in channel 1:"),
+         ("quant_zero_point", of_weights("zero_point"), lambda z: z.astype(int) + 3, "weights moved by -3 steps: a zero point of 3 less"),
+         ("quant_zero_point", of_weights("zero_point"), lambda z: one_of(z.astype(int), lambda z: z + 3), "weights moved by -3 steps in channel 1"),
+         ("quant_scale", of_bias("quantized"), lambda b: b * 2, "a bias of 2 times the scale,"),
+         ("quant_scale", of_bias("quantized"), lambda b: one_of(b, lambda b: b * 3), "a bias of 3 times the scale in channel 1,"),
+         ("bias_missing", of_bias("quantized"), lambda b: b * 0, "no bias")]
+
+
+@pytest.mark.parametrize("cause,name,change,says", TWINS, ids=[says for *_, says in TWINS])
+@pytest.mark.parametrize("form,channels", [("qoperator", False), ("qdq_u8", True), ("qdq_s8", False), ("qdq_u8u8", True)])
+def test_a_scale_or_zero_point_of_weights_is_named_beside_the_float_model(form, channels, cause, name, change, says, tmp_path):
+    source = made("residual", form, channels)
+    if "in channel" in says and name is not TWINS[6][1] and not channels:
+        pytest.skip("one scale for all channels")
+    changed(source, tmp_path / "b.onnx", name, change)
+    found = json.loads(convoy("diff", carried_float("residual"), tmp_path / "b.onnx", "--json", code=1).stdout)["differences"]
+    assert [(one["a"], one["cause"]) for one in found] == [("/point/Conv", cause)], [(one["a"], one["cause"], one["change"]) for one in found]
+    assert says in found[0]["change"], found[0]
+    found = json.loads(convoy("diff", tmp_path / "b.onnx", carried_float("residual"), "--json", code=1).stdout)["differences"]
+    assert [(one["b"], one["cause"]) for one in found] == [("/point/Conv", cause)], [(one["a"], one["cause"], one["change"]) for one in found]
 
 
 def test_numbers_beyond_calibrated_ranges_are_said(tmp_path):
