@@ -8,6 +8,7 @@
 #include "diagnose/fix.h"
 #include "diagnose/freely.h"
 #include "diagnose/hidden_order.h"
+#include "diagnose/idle_steps.h"
 #include "diagnose/merge_calls.h"
 #include "diagnose/named_order.h"
 #include "diagnose/run_apart.h"
@@ -549,6 +550,8 @@ Result<Diagnosis> diagnose(const Graph& a, const Graph& written_b, const Options
   if (!of_a) return within("a", Result<Diagnosis>(pass(of_a)));
   if (!of_b) return within("b", Result<Diagnosis>(pass(of_b)));
   if (are_twins(divided_a, divided_b)) return twins_diagnosed(divided_a, divided_b, options);
+  // Steps behind what hands numbers on are written in the one form alone.
+  if ((*of_a > 0) != (*of_b > 0)) drop_idle_steps(divided_a), drop_idle_steps(divided_b);
   auto result = diagnosed_in_some_order(a, b, options);
   if (!result) return result;
   // Where a factor hides the scales, what differs is told by the products of the real numbers that they stand for.

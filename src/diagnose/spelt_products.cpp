@@ -1,5 +1,6 @@
 #include "diagnose/spelt_products.h"
 
+#include "diagnose/idle_steps.h"
 #include "diagnose/merge_calls.h"
 #include "diagnose/piece.h"
 #include "graph/patch.h"
@@ -207,19 +208,39 @@ class ProductSpeller {
   int threads_;
 };
 
+// What hands whole numbers of this type on, by itself or as real ones between two casts, as a resize does. `from`: what it reads.
+struct Mover {
+  NodeId node;
+  ValueId from;
+};
+std::optional<Mover> mover_at(const Graph& graph, ValueId v, DType held) {
+  const auto made_by = [&](ValueId value) { return value ? graph[value].producer : NodeId{}; };
+  NodeId node = made_by(v);
+  const bool is_cast = node && std::holds_alternative<Cast>(graph[node].op);
+  if (is_cast) node = made_by(graph[node].inputs[0]);
+  if (!node || !hands_numbers_on(graph[node].op) || std::holds_alternative<Cast>(graph[node].op)) return std::nullopt;
+  if (graph[node].inputs.size() != 1 || graph[node].outputs.size() != 1) return std::nullopt;
+  ValueId from = graph[node].inputs[0];
+  if (is_cast) {
+    const NodeId wide = made_by(from);
+    if (!wide || !std::holds_alternative<Cast>(graph[wide].op)) return std::nullopt;
+    from = graph[wide].inputs[0];
+  }
+  if (graph[from].type.dtype != held) return std::nullopt;
+  return Mover{node, from};
+}
+
 // Whole numbers that are moved or ranked before they are widened are as well moved behind that: the rounding in front and the widening
 // are side by side then. One step for each that can; whether there was any.
 Result<bool> widen_before_moves(Graph& graph) {
   Patch patch(graph);
   std::set<NodeId> moved;
   for (const auto& [last, stretch] : quantized_stretches(graph).by_last) {
-    const NodeId mover = graph[stretch.x].producer;
-    if (stretch.rounds || stretch.axis || !mover || moved.contains(mover)) continue;
-    const Node& node = graph[mover];
-    const bool keeps = traits_of(node.op).moves_numbers() || std::holds_alternative<MaxPool>(node.op);
-    if (!keeps || node.inputs.size() != 1 || node.outputs.size() != 1 || std::holds_alternative<Cast>(node.op))
-      continue;
-    Result<ValueId> y = node.inputs[0];
+    if (stretch.rounds || stretch.axis) continue;
+    const auto mover = mover_at(graph, stretch.x, stretch.held);
+    if (!mover || moved.contains(mover->node)) continue;
+    const Node& node = graph[mover->node];
+    Result<ValueId> y = mover->from;
     for (const NodeId step : stretch.nodes) {
       std::vector<ValueId> inputs = graph[step].inputs;
       inputs[0] = *y;
@@ -228,7 +249,7 @@ Result<bool> widen_before_moves(Graph& graph) {
     }
     y = patch.one(node, node.op, {*y});
     if (auto done = patch.become(last, std::move(y)); !done) return pass(done);
-    moved.insert(mover);
+    moved.insert(mover->node);
   }
   if (moved.empty()) return false;
   if (auto done = apply(graph, std::move(patch)); !done) return pass(done);

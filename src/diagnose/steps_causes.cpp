@@ -2,6 +2,7 @@
 
 #include "diagnose/fix_parts.h"
 #include "diagnose/steps_of_weights.h"
+#include "diagnose/twin_weights.h"
 #include "graph/quantized_steps.h"
 
 #include <fmt/format.h>
@@ -253,6 +254,16 @@ std::optional<Named> weights_difference(const Tensor& a, const Tensor& b) {
 
 bool same_numbers(const Tensor& a, const Tensor& b) { return a.shape() == b.shape() && a.floats() == b.floats(); }
 
+// Whether two biases are rounded from one: to steps of the input's scale times the weights', where the inputs' scales are not the same.
+bool are_rounded_from_one(const Tensor& a, const Tensor& b, const Tensor& weights, double scale_a, double scale_b) {
+  const auto step = largest_step(weights);
+  if (!step || scale_a == scale_b || a.shape() != b.shape()) return false;
+  const auto x = a.doubles(), y = b.doubles();
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (!(std::abs(x[i] - y[i]) <= 0.501 * *step * (scale_a + scale_b) + 1e-6 * std::abs(x[i]))) return false;
+  return true;
+}
+
 // A rounding that the files say otherwise: by its name, or by its place where both round as often.
 struct ChangedSteps {
   Named named;
@@ -304,6 +315,7 @@ void name_steps(const Graph& a, const Graph& b, std::vector<Finding>& findings) 
   std::vector<std::string> order_a, order_b;
   const StepsOfLayers of_a = steps_of_layers(a, order_a), of_b = steps_of_layers(b, order_b);
   const ChangedOfLayers changed = changed_steps(of_a, order_a, of_b, order_b);
+  const ScalesOfInputs scales_a = scales_of_inputs(a), scales_b = scales_of_inputs(b);
   std::set<std::string> said;  // roundings of a that have a finding
   std::vector<Finding> kept;
   for (Finding& finding : findings) {
@@ -320,6 +332,10 @@ void name_steps(const Graph& a, const Graph& b, std::vector<Finding>& findings) 
       const Node *x = product_in(a, finding.a), *y = product_in(b, finding.b);
       const Tensor *w = real_constant(a, x, 1), *v = real_constant(b, y, 1);
       const Tensor *c = real_constant(a, x, 2), *d = real_constant(b, y, 2);
+      const auto scale_a = scales_a.find(finding.a), scale_b = scales_b.find(finding.b);
+      if (w && v && c && d && scale_a != scales_a.end() && scale_b != scales_b.end() && same_numbers(*w, *v) &&
+          are_rounded_from_one(*c, *d, *w, scale_a->second, scale_b->second))
+        continue;
       if (w && v && !finding.cause.starts_with("bias_")) named = weights_difference(*w, *v);
       if (!named && w && c && d && largest_step(*w)) named = bias_difference(*c, *d);
       // A bias of whole numbers lies on steps of the input, which are said.

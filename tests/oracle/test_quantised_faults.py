@@ -10,7 +10,8 @@ import torch.ao.quantization.fx._decomposed  # noqa: F401 (registers the operato
 from carrying import convoy
 from mutation import steps
 from mutation.net import Net
-from quantised_models import carried_float, made, quantised_model
+from onnxruntime.quantization import QuantFormat, quantize_static
+from quantised_models import KINDS, Numbers, carried_float, float_model, made, quantised_model
 
 
 @pytest.fixture(scope="module")
@@ -105,6 +106,22 @@ def test_a_bias_of_another_scale_is_no_rounding(tmp_path):
             lambda name: name.startswith("point.bias") and name.endswith("quantized"), lambda b: b * 4)
     found = json.loads(convoy("diff", carried_float("residual"), tmp_path / "b.onnx", "--json", code=1).stdout)["differences"]
     assert [("point" in one["a"], one["cause"]) for one in found] == [(True, "quant_scale")], found
+
+
+@pytest.mark.parametrize("name", ["pooled", "upward"])
+def test_both_formats_of_a_quantised_model_differ_by_their_scales_alone(name, tmp_path):
+    """Steps behind a maximum, a flatten or a resize are those in front of it; of the average the two formats hold other scales."""
+    _, source = float_model(name, tmp_path)
+    activations, weights = KINDS["u8"]
+    for form in (QuantFormat.QDQ, QuantFormat.QOperator):
+        quantize_static(source, tmp_path / f"{form}.onnx", Numbers(), quant_format=form, per_channel=True,
+                        activation_type=activations, weight_type=weights)
+    pairs = [tmp_path / "QDQ.onnx", tmp_path / "QOperator.onnx"]
+    for a, b in (pairs, pairs[::-1]):
+        found = json.loads(convoy("diff", a, b, "--json", code=1 if name == "pooled" else 0).stdout)["differences"]
+        assert all("AveragePool" in one["a"] and one["cause"] in ("quant_saturates", "quant_steps_of_another") for one in found), found
+        assert len(found) == (name == "pooled"), found
+    assert not json.loads(convoy("diff", source, pairs[1], "--json", code=1).stdout)["differences"]
 
 
 def one_of(numbers, change):
