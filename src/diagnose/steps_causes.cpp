@@ -200,7 +200,7 @@ std::optional<Named> other_scale_of_weights(const Tensor& a, const Tensor& b, st
     const auto ratio = is_empty ? 1.0 : ratio_between(of_a[i], of_b[i]);
     is_scaled = is_scaled && ratio;
     ratios.push_back(ratio.value_or(1));
-    const auto step = is_empty ? std::nullopt : step_of(of_a[i]);
+    const auto step = is_empty || of_a[i].size() < 4 ? std::nullopt : step_of(of_a[i]);
     const auto shift = is_empty ? 0.0 : shift_between(of_a[i], of_b[i]);
     const double steps = shift && step ? *shift / *step : shift == 0.0 ? 0 : NAN;
     is_shifted = is_shifted && std::abs(steps - std::round(steps)) <= 1e-2;
@@ -228,12 +228,13 @@ std::optional<Named> bias_difference(const Tensor& a, const Tensor& b) {
                {fmt::format("bias = bias * {:.6g}", 1 / *ratio), fmt::format("bias = bias * {:.6g}", 1 / *ratio)}};
 }
 
-std::optional<Named> weights_difference(const Tensor& a, const Tensor& b) {
+// `reads_steps`: what the layers read lies on steps, so that their weights do, however few numbers there are to tell it.
+std::optional<Named> weights_difference(const Tensor& a, const Tensor& b, bool reads_steps) {
   if (a.shape() != b.shape() || a.count() < 4) return std::nullopt;
-  if (largest_step(a) || largest_step(b)) {
+  if (reads_steps || largest_step(a) || largest_step(b)) {
     if (auto named = other_scale_of_weights(a, b, std::nullopt)) return named;
     for (std::size_t axis = 0; axis < a.shape().size(); ++axis)
-      if (a.shape()[axis] > 1 && a.count() / a.shape()[axis] >= 4)
+      if (a.shape()[axis] > 1 && a.count() / a.shape()[axis] >= 2)
         if (auto named = other_scale_of_weights(a, b, axis)) return named;
   }
   const auto x = a.doubles(), y = b.doubles();
@@ -333,11 +334,12 @@ void name_steps(const Graph& a, const Graph& b, std::vector<Finding>& findings) 
       const Tensor *w = real_constant(a, x, 1), *v = real_constant(b, y, 1);
       const Tensor *c = real_constant(a, x, 2), *d = real_constant(b, y, 2);
       const auto scale_a = scales_a.find(finding.a), scale_b = scales_b.find(finding.b);
-      if (w && v && c && d && scale_a != scales_a.end() && scale_b != scales_b.end() && same_numbers(*w, *v) &&
+      const bool reads_steps = scale_a != scales_a.end() && scale_b != scales_b.end();
+      if (w && v && c && d && reads_steps && same_numbers(*w, *v) &&
           are_rounded_from_one(*c, *d, *w, scale_a->second, scale_b->second))
         continue;
-      if (w && v && !finding.cause.starts_with("bias_")) named = weights_difference(*w, *v);
-      if (!named && w && c && d && largest_step(*w)) named = bias_difference(*c, *d);
+      if (w && v && !finding.cause.starts_with("bias_")) named = weights_difference(*w, *v, reads_steps);
+      if (!named && w && c && d && (reads_steps || largest_step(*w))) named = bias_difference(*c, *d);
       // A bias of whole numbers lies on steps of the input, which are said.
       if (named && w && v && same_numbers(*w, *v) && changed.contains(finding.a + "_0")) continue;
     }

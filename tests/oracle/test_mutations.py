@@ -4,6 +4,7 @@ import pytest
 from carrying import CONVOY, ROOT, SHARED
 
 pytest.importorskip("onnxruntime")
+import mutate_quantised  # noqa: E402
 import mutate_weights  # noqa: E402
 from mutate import measure, options_of  # noqa: E402
 
@@ -30,3 +31,11 @@ def test_every_changed_number_is_seen_in_its_layer(capsys):
     assert total["seen"] == asked, said
     assert total["layer"] >= asked - 2, said
     assert total["claimed"] <= 1, said
+
+
+def test_one_wrong_scale_or_zero_point_is_named(capsys):
+    total = mutate_quantised.measure(str(CONVOY), 60, seed=7, show=True).show()
+    said = capsys.readouterr().out
+    assert total["asked"] == 60, said
+    assert total["seen"] == 60, said
+    assert total["sole"] >= 56, said

@@ -10,6 +10,7 @@ import torch.ao.quantization.fx._decomposed  # noqa: F401 (registers the operato
 from carrying import convoy
 from mutation import steps
 from mutation.net import Net
+from mutation.tflite_file import Flat
 from onnxruntime.quantization import QuantFormat, quantize_static
 from quantised_models import KINDS, Numbers, carried_float, float_model, made, quantised_model
 
@@ -207,15 +208,22 @@ def keras_network():
     y = layers.DepthwiseConv2D(3, padding="same", activation="relu6", name="depth")(x)
     x = layers.Add(name="sum")([layers.Conv2D(8, 1, name="point")(y), x])
     x = layers.Flatten()(layers.AveragePooling2D((2, 3), name="pool")(x))
-    return keras.Model(inputs, layers.Dense(4, name="last")(layers.Dense(40, name="dense", activation="tanh")(x)))
+    net = keras.Model(inputs, layers.Dense(4, name="last")(layers.Dense(40, name="dense", activation="tanh")(x)))
+    for i, bias in enumerate(w for w in net.weights if w.name == "bias"):
+        bias.assign(np.random.default_rng(i).uniform(-0.3, 0.3, bias.shape))
+    return net
 
 
 @pytest.fixture(scope="module")
 def converted(tmp_path_factory):
+    return converted_models(tmp_path_factory.mktemp("converted"))
+
+
+def converted_models(folder):
     """A Keras file, and by kind what TFLite's converter makes of it."""
     import tensorflow as tf
 
-    folder, net = tmp_path_factory.mktemp("converted"), keras_network()
+    net = keras_network()
     net.save(folder / "net.keras")
     random = np.random.default_rng(1)
     seen = [[random.standard_normal((1, 12, 17, 3)).astype("f4")] for _ in range(8)]
@@ -277,39 +285,6 @@ def keras_network_of(folder):
     import keras
 
     return keras.models.load_model(folder / "net.keras")
-
-
-class Flat:
-    """A TFLite file as the objects of its schema."""
-
-    def __init__(self, file):
-        from tensorflow.lite.python import schema_py_generated as schema
-
-        self.schema, self.model = schema, schema.ModelT.InitFromPackedBuf(bytearray(file.read_bytes()), 0)
-        self.graph = self.model.subgraphs[0]
-        self.tensors, self.operators = self.graph.tensors, self.graph.operators
-
-    def activations(self):
-        """Those of int8 that an operator other than QUANTIZE makes, and the output's is not."""
-        held = [t for op in self.operators for t in op.outputs if self.tensors[t].type == self.schema.TensorType.INT8]
-        return [self.tensors[t] for t in held if t not in self.graph.outputs]
-
-    def weights(self):
-        return [t for t in self.tensors if t.type == self.schema.TensorType.INT8 and t.quantization is not None and
-                self.model.buffers[t.buffer].data is not None and t.shape is not None and len(t.shape) > 1]
-
-    def numbers(self, tensor):
-        return np.frombuffer(bytes(self.model.buffers[tensor.buffer].data), "i1").reshape(tensor.shape)
-
-    def hold(self, tensor, numbers):
-        self.model.buffers[tensor.buffer].data = np.frombuffer(numbers.astype("i1").tobytes(), "u1")
-
-    def save(self, file):
-        import flatbuffers
-
-        builder = flatbuffers.Builder(1 << 16)
-        builder.Finish(self.model.Pack(builder), b"TFL3")
-        file.write_bytes(builder.Output())
 
 
 def scale_of(tensor):
