@@ -505,6 +505,9 @@ Result<Diagnosis> twins_diagnosed(const Graph& a, const Graph& b, const Options&
 // What rounding of weights alone explains leaves the findings, and how much that loses, layer by layer.
 Status weigh_rounded_weights(const Graph& a, const Graph& b, const Options& options, Diagnosis& result) {
   const auto rounded = drop_rounded_weights(a, b, result.findings);
+  if (std::ranges::find(result.findings, "weights_differ", &Finding::cause) != result.findings.end())
+    if (const auto at = at_one_size(a, b, 0, options.seed, options.inputs))
+      put_in_place(weights_alone_off_their_steps(*at, result.findings), result);
   if (!rounded) return {};
   const bool of_a = *rounded == Side::A;
   result.rounds_weights_alone = true;

@@ -2,6 +2,7 @@
 
 #include "diagnose/affine_form.h"
 #include "diagnose/align.h"
+#include "diagnose/fingerprint.h"
 #include "diagnose/piece.h"
 #include "diagnose/steps_of_weights.h"
 #include "diagnose/within_steps.h"
@@ -313,7 +314,28 @@ std::vector<Finding> weights_off_their_steps(const Sized& at, const ScalesOfInpu
   return all;
 }
 
+std::vector<Finding> weights_alone_off_their_steps(const Sized& at, const std::vector<Finding>& said) {
+  constexpr std::size_t fewest_numbers_alone = 64;
+  std::vector<Finding> all;
+  for (const bool of_a : {false, true}) {
+    const Graph& real = of_a ? at.b : at.a;
+    for (Finding& finding : weights_off_their_steps(at, {}, of_a)) {
+      const bool is_said = std::ranges::any_of(said, [&](const Finding& one) {
+        return one.a == finding.a && one.b == finding.b && one.cause == "weights_differ";
+      });
+      const std::string& layer = of_a ? finding.b : finding.a;
+      const bool is_real = std::ranges::any_of(real.nodes, [&](const Node& node) {
+        const Tensor* kernel = node.layer == layer ? kernel_of(real, node) : nullptr;
+        return kernel && kernel->doubles().size() >= fewest_numbers_alone && !largest_step(*kernel);
+      });
+      if (is_said && is_real) all.push_back(std::move(finding));
+    }
+  }
+  return all;
+}
+
 void put_in_place(std::vector<Finding> named, Diagnosis& into) {
+  if (named.empty()) return;
   for (Finding& finding : named) {
     const std::string value = std::exchange(finding.what_a, {});
     std::erase_if(into.findings, [&](const Finding& said) {

@@ -19,6 +19,10 @@ ScalesOfInputs scales_of_inputs(const Graph& stepped);
 // numbers, nothing is said.
 std::vector<Finding> weights_off_their_steps(const Sized& at, const ScalesOfInputs& inputs, bool of_a);
 
+// The same where weights alone lie on steps, of whichever model: of layers whose weights are said to differ, beside real weights
+// that lie on none.
+std::vector<Finding> weights_alone_off_their_steps(const Sized& at, const std::vector<Finding>& said);
+
 // These in place of what numbers alone say of the same layers.
 void put_in_place(std::vector<Finding> named, Diagnosis& into);
 

@@ -404,6 +404,16 @@ def test_a_mistake_in_an_exported_program_is_named(cause, change, tmp_path):
     assert {one["cause"] for one in found} == {cause}, [(one["a"], one["cause"], one["change"]) for one in found]
 
 
+@pytest.mark.parametrize("channels,says", [(range(6), "weights of 1.1 times the scale:"), ([1], "weights of 1.1 times the scale in channel 1:")])
+@pytest.mark.parametrize("steps", [tuple(STEPS), None], ids=["all", "weights alone"])
+def test_a_scale_of_the_weights_of_a_program_is_named_beside_the_float_one(steps, channels, says, tmp_path):
+    scales = SCALES * torch.tensor([1.1 if i in channels else 1 for i in range(6)])
+    a, b = exported(tmp_path / "a.pt2", None, (REAL, SCALES)), exported(tmp_path / "b.pt2", steps, (WHOLE, scales))
+    found = json.loads(convoy("diff", a, b, "--json", code=1).stdout)["differences"]
+    assert [one["cause"] for one in found] == ["quant_scale"], found
+    assert found[0]["change"].startswith(says), found
+
+
 @pytest.mark.parametrize("steps", [tuple(STEPS), None], ids=["all", "weights alone"])
 def test_an_exported_program_says_what_its_layers_lose(steps, tmp_path):
     a, b = exported(tmp_path / "a.pt2", None, (REAL, SCALES)), exported(tmp_path / "b.pt2", steps)
