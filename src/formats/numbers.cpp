@@ -137,8 +137,11 @@ std::optional<int> order(const Number& a, const Number& b, bool whole) {
   return a.value() < b.value() ? -1 : a.value() > b.value() ? 1 : 0;
 }
 
-// What a type of fewer bits keeps, as the frameworks' own arithmetic does.
+// What a type of fewer bits keeps, as the frameworks' own arithmetic does: 10 times 0.7 is 7 in float32, where its factor is a bit less.
 Number held(Number n, DType dtype) {
+  if (n.kind == Kind::Real && dtype == DType::F32) n.real = static_cast<float>(n.real);
+  else if (n.kind == Kind::Real && is_half(dtype))
+    n.real = Tensor::of({}, std::vector{n.real}).converted(dtype).doubles().front();
   if (n.kind == Kind::Whole && dtype != DType::Bool) n.whole = wrapped(n.whole, dtype);
   return n;
 }

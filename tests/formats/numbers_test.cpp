@@ -11,6 +11,18 @@ namespace {
 
 Numbers one(DType dtype, std::int64_t number) { return {dtype, {}, {Number::of(number)}}; }
 
+TEST(Numbers, AreRoundedAsTheirTypesAre) {
+  const auto ten_times = [](DType dtype, double factor) {
+    const auto ten = as_type(one(DType::I64, 10), dtype);
+    const auto product = by_pairs(BinaryFunction::Multiply, ten, {dtype, {}, {Number::of(factor)}});
+    return product ? product->all[0].real : 0;
+  };
+  EXPECT_EQ(ten_times(DType::F32, 0.7F), 7.0);
+  EXPECT_EQ(ten_times(DType::F64, double{0.7F}), 6.9999998807907104);
+  EXPECT_EQ(as_type(one(DType::I64, 16777217), DType::F32).all[0].real, 16777216);
+  EXPECT_EQ(as_type(one(DType::I64, 2049), DType::F16).all[0].real, 2048);
+}
+
 TEST(Numbers, WrapAroundAsTheirTypesDo) {
   const auto most = std::numeric_limits<std::int32_t>::max();
   const auto sum = by_pairs(BinaryFunction::Add, one(DType::I32, most), one(DType::I32, 2));
