@@ -3,6 +3,7 @@
 
 #include "base/permute.h"
 #include "formats/einsum_steps.h"
+#include "formats/unknown_sizes.h"
 #include "graph/filled_like.h"
 #include "ops/axes.h"
 #include "ops/expect.h"
@@ -19,7 +20,8 @@ FunctionCall::FunctionCall(Graph& graph, std::string called, const Json& argumen
       attrs(arguments),
       graph_(graph),
       tensors_(std::move(tensors)),
-      layer_(std::move(layer)) {
+      layer_(std::move(layer)),
+      sizes_(setting.sizes) {
   for (const auto& [argument, value] : tensors_) attrs.given_as_tensor(argument);
 }
 
@@ -57,6 +59,19 @@ const TensorType& FunctionCall::type(ValueId value) const {
 Dim FunctionCall::dim(ValueId value, Size axis) const {
   const Shape& all = shape(value);
   return axis >= 0 && axis < static_cast<Size>(all.size()) ? all[static_cast<std::size_t>(axis)] : Dim::unknown();
+}
+
+bool FunctionCall::is_as_long(ValueId value, Size axis, ValueId other, Size other_axis) {
+  const Dim one = dim(value, axis), two = dim(other, other_axis);
+  if (one.known() || two.known()) return one == two;
+  if (failed() || axis < 0 || other_axis < 0 || axis >= rank(value) || other_axis >= rank(other)) return false;
+  if (!sizes_) {
+    own_sizes_ = std::make_shared<UnknownSizes>();
+    for (const ValueId input : graph_.inputs) own_sizes_->add_input(graph_, input, {});
+    sizes_ = own_sizes_.get();
+  }
+  return sizes_->are_equal(graph_, {value, static_cast<std::size_t>(axis)},
+                           {other, static_cast<std::size_t>(other_axis)});
 }
 
 const Tensor* FunctionCall::constant(ValueId value) const {
@@ -176,7 +191,7 @@ ValueId FunctionCall::einsum(const std::string& equation, const std::vector<Valu
 std::vector<ValueId> FunctionCall::through(const FunctionRow& row, const Json& arguments, TensorArguments tensors,
                                            std::size_t wanted) {
   if (failed()) return {};
-  FunctionCall inner(graph_, std::string(row.name), arguments, std::move(tensors), layer_, {opset, wanted});
+  FunctionCall inner(graph_, std::string(row.name), arguments, std::move(tensors), layer_, {opset, wanted, sizes_});
   auto made = row.read(inner);
   auto said = inner.done();
   if (said) return made;

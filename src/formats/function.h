@@ -6,6 +6,7 @@
 #include "graph/graph.h"
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,10 +18,13 @@ namespace convoy {
 // The tensors among the arguments, by the framework's name for them: {"input", ...}, {"weight", ...}.
 using TensorArguments = std::map<std::string, ValueId, std::less<>>;
 
+class UnknownSizes;
+
 // What the meaning of a call depends on besides its arguments.
 struct CallSetting {
   Size opset = 0;           // the version of the operator set (ONNX); 0 where functions have no such thing
   std::size_t results = 1;  // how many results are asked for: some functions give more of them on request
+  UnknownSizes* sizes = nullptr;  // of the graph that is added to; none: every free size of an input is its own
 };
 
 struct FunctionRow;
@@ -47,6 +51,9 @@ class FunctionCall {
   const Shape& shape(ValueId value) const { return type(value).shape; }
   Size rank(ValueId value) const { return type(value).rank(); }
   Dim dim(ValueId value, Size axis) const;  // unknown where there is no such axis
+  // Whether two axes are equally long in every run: known and equal, or free and made of one size. Two free ones that merely may be are
+  // not.
+  bool is_as_long(ValueId value, Size axis, ValueId other, Size other_axis);
   // The operator whose result it is; null: an input or a constant.
   const Op* made_by(ValueId value) const;
   // The numbers of a tensor that is known beforehand; null where they come only when the model runs.
@@ -95,6 +102,8 @@ class FunctionCall {
   TensorArguments tensors_;
   std::set<std::string, std::less<>> asked_;
   std::string layer_;
+  UnknownSizes* sizes_;
+  std::shared_ptr<UnknownSizes> own_sizes_{};  // where none are given, once they are asked for
 };
 
 // `parameters`: the names in the order of the framework's own signature, separated by blanks, so that pasted text can

@@ -280,12 +280,15 @@ ValueId scattered(FunctionCall& call, ValueId data, ValueId at, ValueId updates,
                   Negative negative) {
   if (call.failed()) return {};
   const Tensor* known = call.constant(at);
-  if (!known) {
+  const Size reached = call.rank(at) > 0 ? call.dim(at, call.rank(at) - 1).size().value_or(0) : 0;
+  bool is_free = !known;
+  for (Size i = 0; i < std::min(reached, call.rank(data)); ++i) is_free = is_free || !call.dim(data, i).known();
+  if (is_free) {
     const auto function = reduction == "none" ? std::nullopt : std::optional(function_of_reduction(reduction));
     return put_rows(call, data, at, updates, function, negative == Negative::Counts);
   }
   const Tensor indices = *known;
-  const Size depth = indices.rank() > 0 ? indices.shape().back() : 0;
+  const Size depth = reached;
   if (depth < 1 || depth > call.rank(data)) {
     call.refuse(Fault::Format, "indices of shape " + text_of(indices.shape()) + " do not fit data of shape " +
                                    text_of(call.shape(data)));

@@ -65,7 +65,34 @@ ValueId lengthened(FunctionCall& call, ValueId x, Size axis, Size size, double n
   return call.add(std::move(pad), {x});
 }
 
+// What lies behind as many cells as `like` has along an axis.
+ValueId rest_behind(FunctionCall& call, ValueId x, ValueId like, Size axis) {
+  const ValueId all = counted_along(call, x, axis), reached = counted_along(call, like, axis);
+  return call.add(Gather{axis}, {x, call.add(SliceBehind{}, {all, reached})});
+}
+
+// The result with its axes in order, and with what the index does not reach.
+ValueId completed(FunctionCall& call, const PutCells& put, ValueId cells) {
+  ValueId whole = with_axis_back(call, cells, put.axis);
+  for (std::size_t i = put.beyond.size(); i-- > 0;)
+    whole = call.add(Concat{put.beyond[i].first}, {whole, put.beyond[i].second});
+  return whole;
+}
+
 }  // namespace
+
+ValueId cut_to(FunctionCall& call, ValueId x, ValueId like, Size axis) {
+  if (call.failed()) return x;
+  return call.add(Gather{axis}, {x, counted_along(call, like, axis)});
+}
+
+ValueId reached_by(FunctionCall& call, ValueId x, ValueId index, Size axis) {
+  if (call.failed() || call.rank(x) != call.rank(index)) return x;
+  for (Size i = 0; i < call.rank(x); ++i)
+    if (i != axis && (!call.dim(x, i).known() || !call.dim(index, i).known()) && !call.is_as_long(x, i, index, i))
+      x = cut_to(call, x, index, i);
+  return x;
+}
 
 PutCells put_cells(FunctionCall& call, ValueId into, ValueId index, ValueId from, Size axis) {
   const Size rank = call.rank(into);
@@ -75,11 +102,17 @@ PutCells put_cells(FunctionCall& call, ValueId into, ValueId index, ValueId from
     call.refuse(Fault::Format,
                 "the index has " + std::to_string(call.rank(index)) + " axes, the tensor " + std::to_string(rank));
   if (call.failed()) return {};
+  std::vector<std::pair<Size, ValueId>> beyond;
   for (Size i = 0; i < rank; ++i) {
-    if (i == axis || is_list || call.dim(index, i) == call.dim(into, i)) continue;
+    if (i == axis || is_list || call.is_as_long(index, i, into, i)) continue;
     const Dim has = call.dim(index, i), whole = call.dim(into, i);
-    if (!has.known() || !whole.known() || *has > *whole)
-      call.refuse(has.known() && whole.known() ? Fault::Format : Fault::Unsupported,
+    if (!has.known() || !whole.known()) {
+      beyond.emplace_back(i, rest_behind(call, into, index, i));
+      into = cut_to(call, into, index, i);
+      continue;
+    }
+    if (*has > *whole)
+      call.refuse(Fault::Format,
                   "the index has shape " + text_of(call.shape(index)) + ", the tensor " + text_of(call.shape(into)));
     if (call.failed()) return {};
     if (call.rank(from) == rank) {
@@ -91,18 +124,24 @@ PutCells put_cells(FunctionCall& call, ValueId into, ValueId index, ValueId from
     index = lengthened(call, index, i, *whole, -1);
     if (call.failed()) return {};
   }
-  PutCells put{.axis = axis, .entries = call.dim(index, is_list ? 0 : axis), .cells = call.dim(into, axis)};
+  PutCells put{.axis = axis,
+               .entries = call.dim(index, is_list ? 0 : axis),
+               .cells = call.dim(into, axis),
+               .beyond = std::move(beyond)};
   if (put.entries.known() && put.cells.known() &&
       checked_multiply(*put.entries, *put.cells).value_or(most_pairs + 1) > most_pairs)
     call.refuse(Fault::Limit,
                 "puts " + std::to_string(*put.entries) + " entries into " + std::to_string(*put.cells) + " cells");
   for (Size i = 0; i < call.rank(from) && !call.failed(); ++i) {  // what the index does not reach is not read
-    const Dim wanted = i == axis ? put.entries : call.dim(is_list ? into : index, i), has = call.dim(from, i);
-    if (has == wanted) continue;
-    if ((has.known() && wanted.known() && *has < *wanted) || !wanted.known() || is_list)
+    const ValueId reads = is_list && i != axis ? into : index;
+    const Size along = is_list && i == axis ? 0 : i;
+    const Dim wanted = call.dim(reads, along), has = call.dim(from, i);
+    if (call.is_as_long(from, i, reads, along)) continue;
+    if (!is_list && (!has.known() || !wanted.known())) from = cut_to(call, from, index, i);
+    else if (has.known() != wanted.known() || (has.known() && *has < *wanted) || (is_list && has.known()))
       call.refuse(Fault::Format, "a source of shape " + text_of(call.shape(from)) + " for an index of shape " +
                                      text_of(call.shape(index)));
-    else from = call.add(Slice{.axis = i, .start = {}, .stop = *wanted}, {from});
+    else if (has.known()) from = call.add(Slice{.axis = i, .start = {}, .stop = *wanted}, {from});
   }
   if (call.failed()) return {};
   put.into = with_axis_last(call, into, axis);
@@ -146,7 +185,7 @@ ValueId replaced_cells(FunctionCall& call, const PutCells& put) {
     taken = call.rank(last) == 1 ? call.add(Gather{axis}, {put.from, place})
                                  : call.add(GatherElements{axis}, {put.from, place});
   }
-  return with_axis_back(call, call.add(Where{}, {is_reached(call, last), taken, put.into}), put.axis);
+  return completed(call, put, call.add(Where{}, {is_reached(call, last), taken, put.into}));
 }
 
 namespace {
@@ -181,7 +220,7 @@ ValueId folded_cells(FunctionCall& call, const PutCells& put, BinaryFunction fun
   ValueId all = call.add(Reduce{found->reduction, {call.rank(each) - 2}, false}, {each});
   if (includes_self) all = call.add(Binary{found->function}, {put.into, all});
   else all = call.add(Where{}, {is_reached(call, last_entry(call, put, means)), all, put.into});
-  return with_axis_back(call, all, put.axis);
+  return completed(call, put, all);
 }
 
 ValueId averaged_cells(FunctionCall& call, const PutCells& put, bool includes_self) {
@@ -200,12 +239,12 @@ ValueId averaged_cells(FunctionCall& call, const PutCells& put, bool includes_se
   if (includes_self) {
     sum = call.add(Binary{BinaryFunction::Add}, {put.into, sum});
     count = call.add(Binary{BinaryFunction::Add}, {count, one});
-    return with_axis_back(call, call.add(Binary{BinaryFunction::Divide}, {sum, count}), put.axis);
+    return completed(call, put, call.add(Binary{BinaryFunction::Divide}, {sum, count}));
   }
   const ValueId at_least_one = call.add(Binary{BinaryFunction::Maximum}, {count, one});
   const ValueId mean = call.add(Binary{BinaryFunction::Divide}, {sum, at_least_one});
   const ValueId reached = call.add(Binary{BinaryFunction::Greater}, {count, zero});
-  return with_axis_back(call, call.add(Where{}, {reached, mean, put.into}), put.axis);
+  return completed(call, put, call.add(Where{}, {reached, mean, put.into}));
 }
 
 ValueId counted_from_front(FunctionCall& call, ValueId index, ValueId x, Size axis) {
@@ -230,6 +269,15 @@ ValueId put_rows(FunctionCall& call, ValueId into, ValueId index, ValueId from, 
                     text_of(call.shape(from)) + " do not fit data of shape " + text_of(call.shape(into)));
   if (call.failed()) return {};
   const Size depth = *last;
+  bool fits = true;
+  for (Size i = 0; i < call.rank(from); ++i) {
+    const Dim wanted = i < rows - 1 ? call.dim(index, i) : call.dim(into, i - (rows - 1) + depth);
+    fits = fits && agreed(call.dim(from, i), wanted);
+  }
+  if (!fits)
+    call.refuse(Fault::Format, "updates of shape " + text_of(call.shape(from)) + " for indices of shape " +
+                                   text_of(call.shape(index)) + " and data of shape " + text_of(call.shape(into)));
+  if (call.failed()) return {};
   if (rows == 1) index = call.add(Unsqueeze{{0}}, {index}), from = call.add(Unsqueeze{{0}}, {from});
   for (Size i = 2; i < rows; ++i) index = merged_axes(call, index, 0), from = merged_axes(call, from, 0);
   if (call.failed()) return {};

@@ -1,6 +1,9 @@
 #include "formats/stretch.h"
 
 #include "formats/counted_cells.h"
+#include "formats/free_reshape.h"
+
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <numeric>
@@ -45,6 +48,22 @@ Result<ValueId> add(Graph& graph, UnknownSizes& sizes, Op op, std::vector<ValueI
   return made->front();
 }
 
+// x beside so many truths along an axis, which choose it wherever: where its size there is 1 or theirs, or theirs is 1.
+Result<ValueId> met_by(Graph& graph, UnknownSizes& sizes, ValueId x, Size axis, const Place& cells,
+                       const std::string& layer) {
+  const Json none = Json::object();
+  FunctionCall call(graph, "Expand", none, {}, layer, {.sizes = &sizes});
+  const ValueId places = counted_along(call, cells.value, cells.axis);
+  ValueId truths = call.add(Binary{BinaryFunction::Equal}, {places, places});
+  Sizes behind(static_cast<std::size_t>(call.rank(x) - axis - 1));
+  std::iota(behind.begin(), behind.end(), Size{1});
+  if (!behind.empty()) truths = call.add(Unsqueeze{behind}, {truths});
+  const ValueId made = call.add(Where{}, {truths, x, x});
+  if (auto done = call.done(); !done) return pass(done);
+  sizes.follow(graph);
+  return made;
+}
+
 // What is known of the size of an axis that is free.
 MaybeFormula there_is(const Graph& graph, UnknownSizes& sizes, ValueId x, Size axis) {
   const auto& mine = sizes.of(x);
@@ -85,11 +104,11 @@ Result<ValueId> stretch(Graph& graph, UnknownSizes& sizes, ValueId x, const Numb
         const auto wanted_size = formula_of(n), own = there_is(graph, sizes, x, axis);
         const auto apart = wanted_size && own ? sizes.followed(graph, *wanted_size) : std::nullopt;
         if (apart && *apart == *own) continue;
-        return fail(Fault::Unsupported, "is as large as sizes that are not known beforehand");
       }
       auto owner = cells_counted(graph, sizes, n, layer);
       if (!owner) return pass(owner);
-      made = add(graph, sizes, ExpandLike{axis, owner->axis}, {x, owner->value}, layer);
+      if (size != Dim(1)) made = met_by(graph, sizes, x, axis, *owner, layer);
+      else made = add(graph, sizes, ExpandLike{axis, owner->axis}, {x, owner->value}, layer);
     }
     if (!made) return made;
     x = *made;

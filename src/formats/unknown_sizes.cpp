@@ -82,6 +82,9 @@ void UnknownSizes::follow_node(const Graph& graph, NodeId id) {
       if (!types || types->size() != node.outputs.size()) carries.clear();
       std::erase_if(carries, [&](const auto& at) { return (*types)[at.first].shape[at.second] != Dim(size); });
     }
+    // A size of 1 is stretched to another, which the rule then leaves open: x + y is as long as x only where x is no single row.
+    if (const auto types = carries.empty() ? std::nullopt : types_with(graph, node, *this, {{identity, 1}}))
+      std::erase_if(carries, [&](const auto& at) { return (*types)[at.first].shape[at.second] != Dim(1); });
     for (const auto& [o, axis] : carries)
       room_for(node.outputs[o], graph[node.outputs[o]].type.shape.size())[axis] = identity;
   }
@@ -98,7 +101,8 @@ void UnknownSizes::follow_node(const Graph& graph, NodeId id) {
 
 namespace {
 
-// An output's size as a function of those of the inputs; nothing where the rule refuses them.
+// An output's size as a function of those of the inputs, `left_open` where they do not decide it; nothing where the rule refuses them.
+constexpr Size left_open = -(Size{1} << 40);  // no formula's
 using SizeRule = std::function<std::optional<Size>(const std::vector<Size>&)>;
 
 constexpr Size far = 65536;  // beyond every window
@@ -110,6 +114,7 @@ MaybeFormula straight(const SizeRule& rule, SizeId size) {
   Size first = far;
   while (first < far + most && !at(first)) ++first;
   const auto begin = at(first);
+  if (begin == left_open) return std::nullopt;
   Size next = first + 1;
   while (begin && next <= first + most && (!at(next) || *at(next) == *begin)) ++next;
   const auto n = SizeFormula::of_size(size);
@@ -208,7 +213,7 @@ MaybeFormula UnknownSizes::fitted(const Graph& graph, const Made& made) {
       const auto types = types_with(graph, node, *this, said);
       if (!types || types->size() <= made.output) return std::nullopt;
       const Dim size = (*types)[made.output].shape[made.axis];
-      return size.known() ? std::optional(*size) : std::nullopt;
+      return size.known() ? *size : left_open;
     };
   };
   for (const SizeId size : all) {
@@ -245,6 +250,7 @@ MaybeFormula UnknownSizes::followed(const Graph& graph, const SizeFormula& formu
 }
 
 void UnknownSizes::follow(const Graph& graph) {
+  nodes_ = std::min(nodes_, graph.nodes.size());  // steps whose results became constants are taken away
   for (; nodes_ < graph.nodes.size(); ++nodes_) follow_node(graph, NodeId{static_cast<std::int32_t>(nodes_)});
 }
 
@@ -278,12 +284,20 @@ std::optional<UnknownSizes::Axis> UnknownSizes::axis_as_long(const Graph& graph,
   return found == by_formula_.end() ? std::nullopt : std::optional(found->second);
 }
 
+bool UnknownSizes::are_equal(const Graph& graph, Axis a, Axis b) {
+  follow(graph);
+  const auto size_of = [&](const Axis& at) { return at.second < of(at.first).size() ? of(at.first)[at.second] : -1; };
+  const SizeId first = size_of(a), second = size_of(b);
+  if (first < 0 || second < 0) return false;
+  if (first == second) return true;
+  const auto one = followed(graph, SizeFormula::of_size(first)), two = followed(graph, SizeFormula::of_size(second));
+  return one && two && *one == *two;
+}
+
 bool has_same_size(const Graph& graph, ValueId a, ValueId b, std::size_t axis) {
   UnknownSizes sizes;
   for (const ValueId input : graph.inputs) sizes.add_input(graph, input, {});
-  sizes.follow(graph);
-  const std::vector<SizeId> of_a = sizes.of(a), of_b = sizes.of(b);
-  return axis < of_a.size() && axis < of_b.size() && of_a[axis] >= 0 && of_a[axis] == of_b[axis];
+  return sizes.are_equal(graph, {a, axis}, {b, axis});
 }
 
 }  // namespace convoy

@@ -28,6 +28,8 @@ class UnknownSizes {
   using Axis = std::pair<ValueId, std::size_t>;
   std::optional<Axis> axis_of_size(const Graph& graph, SizeId size);
   std::optional<Axis> axis_as_long(const Graph& graph, const SizeFormula& formula);
+  // Whether two free axes are equally long in every run.
+  bool are_equal(const Graph& graph, Axis a, Axis b);
 
  private:
   // What a size is that an operator makes of others.
@@ -53,7 +55,8 @@ class UnknownSizes {
   SizeId next_ = 0;
 };
 
-// Whether an axis of one value is as long as the same one of another in every run, because both sizes come from one.
+// Whether an axis of one value is as long as the same one of another in every run, because both sizes come from one; every free size of
+// an input is its own.
 bool has_same_size(const Graph& graph, ValueId a, ValueId b, std::size_t axis);
 
 }  // namespace convoy

@@ -82,7 +82,9 @@ Result<TensorTypes> infer(const Einsum& einsum, const Inputs& in) {
     const auto first = letters->a.find(c), second = letters->b.find(c);
     const Dim left = first == std::string::npos ? Dim::unknown() : in[0].shape[first];
     const Dim right = second == std::string::npos ? Dim::unknown() : in[1].shape[second];
-    shape.push_back(left.known() ? left : right);
+    // Frameworks stretch 1 beside another size: where that one is free, so is the result's.
+    const bool stretched = left == Dim(1) && second != std::string::npos;
+    shape.push_back(left.known() && !stretched ? left : right == Dim(1) && first != std::string::npos ? left : right);
   }
   return one_type(dtype, std::move(shape));
 }

@@ -105,6 +105,16 @@ std::optional<Sizes> moved_integers(FunctionCall& call, std::string_view name) {
   return known_integers(call, name);
 }
 
+void expect_stretch(FunctionCall& call, std::string_view what, ValueId value, ValueId to) {
+  if (call.failed()) return;
+  for (Size i = 1; i <= std::min(call.rank(value), call.rank(to)); ++i) {
+    const Dim has = call.dim(value, call.rank(value) - i), whole = call.dim(to, call.rank(to) - i);
+    if (whole == Dim(1) && has.known() && has != whole)
+      call.refuse(Fault::Format, std::string(what) + " of shape " + text_of(call.shape(value)) +
+                                     " does not stretch to " + text_of(call.shape(to)));
+  }
+}
+
 Size axis_of(FunctionCall& call, std::string_view name, Size axis, Size rank) {
   if (axis >= -rank && axis < rank) return positive_axis(axis, rank);
   call.refuse(Fault::Format,

@@ -40,6 +40,8 @@ std::optional<Sizes> moved_integers(FunctionCall& call, std::string_view name);
 
 // An axis counted from either end, as a place of `rank` axes; several, sorted, each once.
 Size axis_of(FunctionCall& call, std::string_view name, Size axis, Size rank);
+// Fails where `what`, a tensor that is stretched to another, would stretch that one.
+void expect_stretch(FunctionCall& call, std::string_view what, ValueId value, ValueId to);
 Sizes axes_of(FunctionCall& call, std::string_view name, Sizes axes, Size rank);
 Sizes all_axes(Size rank);
 

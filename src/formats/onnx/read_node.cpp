@@ -246,7 +246,8 @@ Result<std::vector<ValueId>> ModelReader::call_row(const ModelNode& node, const 
       if (!wide) return pass(wide);
       value = wide->front();
     }
-  auto outputs = call_function(functions(), graph_, node.type, call.attributes, std::move(tensors), name, call.setting);
+  const CallSetting setting{call.setting.opset, call.setting.results, &sizes_};
+  auto outputs = call_function(functions(), graph_, node.type, call.attributes, std::move(tensors), name, setting);
   if (!outputs || !types) return outputs;
   for (std::size_t i = 0; i < outputs->size() && i < types->size(); ++i) {
     ValueId& output = (*outputs)[i];

@@ -57,13 +57,16 @@ std::vector<ValueId> gemm(FunctionCall& call) {
     const Linear linear{turns_b ? LinearOrder::OutIn : LinearOrder::InOut};
     if (!adds) return {call.add(linear, {a, b})};
     if (const auto bias = bias_of(call, c, call.dim(b, turns_b ? 0 : 1))) return {call.add(linear, {a, b, *bias})};
-    return {call.add(Binary{BinaryFunction::Add}, {call.add(linear, {a, b}), c})};
+    const ValueId y = call.add(linear, {a, b});
+    expect_stretch(call, "input 'C'", c, y);
+    return {call.add(Binary{BinaryFunction::Add}, {y, c})};
   }
   if (turns_b) b = call.add(Transpose{{1, 0}}, {b});
   ValueId y = call.add(MatMul{}, {a, b});
   if (alpha != 1) y = call.add(Affine{alpha, 0}, {y});
   if (!adds) return {y};
   const ValueId scaled = beta == 1 ? c : call.add(Affine{beta, 0}, {c});
+  expect_stretch(call, "input 'C'", c, y);
   return {call.add(Binary{BinaryFunction::Add}, {y, scaled})};
 }
 

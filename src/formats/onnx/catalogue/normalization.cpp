@@ -96,7 +96,7 @@ bool is_normalized_shape(FunctionCall& call, ValueId parameter, ValueId x, const
   if (call.failed() || call.rank(parameter) != static_cast<Size>(axes.size())) return false;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const Dim own = call.dim(parameter, static_cast<Size>(i)), size = call.dim(x, axes[i]);
-    if (own.known() && size.known() && *own != *size) return false;
+    if (own.known() == size.known() && !call.is_as_long(parameter, static_cast<Size>(i), x, axes[i])) return false;
   }
   return true;
 }
@@ -108,7 +108,9 @@ std::vector<ValueId> layer_normalization(FunctionCall& call) {
   call.attrs.ignore({"stash_type"});
   const bool own = is_normalized_shape(call, scale, x, axes) && (!bias || is_normalized_shape(call, bias, x, axes));
   ValueId y = call.add(LayerNorm{axes, epsilon, false}, own ? std::vector{x, scale, bias} : std::vector{x});
+  if (!own) expect_stretch(call, "input 'Scale'", scale, y);
   if (!own) y = call.add(Binary{BinaryFunction::Multiply}, {y, scale});
+  if (!own && bias) expect_stretch(call, "input 'B'", bias, y);
   if (!own && bias) y = call.add(Binary{BinaryFunction::Add}, {y, bias});
   if (call.results == 1) return {y};
   // The mean, and what it is divided by the square root of: variance and epsilon.

@@ -164,12 +164,12 @@ std::optional<Cells> cells_of(FunctionCall& call, const CellKind& kind, Size dir
 }
 
 // Where each sequence ends, behind its last step: whole numbers [N]. Nothing: all end behind the last step of all.
-ValueId ends_of(FunctionCall& call, Dim steps) {
+ValueId ends_of(FunctionCall& call, Dim steps, Dim sequences) {
   const ValueId lengths = call.optional("sequence_lens");
   if (!lengths || call.failed()) return {};
-  if (call.rank(lengths) != 1) {
-    call.refuse(Fault::Format,
-                "input 'sequence_lens' has shape " + text_of(call.shape(lengths)) + ", expected one axis");
+  if (call.rank(lengths) != 1 || !agreed(call.dim(lengths, 0), sequences)) {
+    call.refuse(Fault::Format, "input 'sequence_lens' has shape " + text_of(call.shape(lengths)) + ", expected " +
+                                   text_of(Shape{sequences}));
     return {};
   }
   const Tensor* known = call.constant(lengths);
@@ -266,7 +266,7 @@ std::vector<ValueId> recurrent(FunctionCall& call) {
   const auto functions = functions_of(call, kind, static_cast<std::size_t>(directions));
   const auto cells = cells_of(call, kind, directions);
   if (!cells || call.failed()) return {};
-  const ValueId ends = ends_of(call, call.dim(cells->x, batch_first ? 1 : 0));
+  const ValueId ends = ends_of(call, call.dim(cells->x, batch_first ? 1 : 0), call.dim(cells->x, batch_first ? 0 : 1));
   const ValueId x = batch_first ? cells->x : call.add(Transpose{{1, 0, 2}}, {cells->x});
   const Size axis = batch_first ? 1 : 0;  // of directions, in states
   std::vector<ValueId> sequences, states, last_cells;

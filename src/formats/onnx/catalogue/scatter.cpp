@@ -48,7 +48,12 @@ std::vector<ValueId> scatter_elements(FunctionCall& call) {
   const Size axis = axis_of(call, "axis", call.attrs.integer("axis", 0), std::max<Size>(call.rank(data), 1));
   const Tensor* known = call.constant(at);
   if (call.failed()) return {};
-  if (!known) return {put_along(call, data, at, updates, axis, reduction)};
+  bool fits = call.rank(at) == call.rank(updates);
+  for (Size i = 0; i < call.rank(at) && fits; ++i) fits = agreed(call.dim(at, i), call.dim(updates, i)).has_value();
+  if (!fits)
+    call.refuse(Fault::Format, "updates of shape " + text_of(call.shape(updates)) + " for indices of shape " +
+                                   text_of(call.shape(at)));
+  if (!known || !sizes_of(call.shape(data))) return {put_along(call, data, at, updates, axis, reduction)};
   const auto sizes = first_sizes(call, data, call.rank(data));
   const auto cells = sizes ? count_of_cells(call, *sizes) : std::nullopt;
   if (!cells) return {};

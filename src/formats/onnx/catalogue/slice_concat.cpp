@@ -1,6 +1,7 @@
 // Parts taken out and put side by side: Concat, Slice, Split, Tile, Expand, Gather, GatherElements.
 #include "formats/onnx/arguments.h"
 #include "formats/onnx/write/sink.h"
+#include "formats/put.h"
 #include "ops/expect.h"
 
 #include <algorithm>
@@ -72,6 +73,10 @@ std::vector<ValueId> split(FunctionCall& call) {
     const Size each = ceil_div(*size, parts);
     sizes = Sizes(static_cast<std::size_t>(parts), each);
     sizes->back() = *size - each * (parts - 1);
+    if (parts > *size || sizes->back() < 0)
+      call.refuse(Fault::Format, "axis " + std::to_string(axis) + " of size " + std::to_string(*size) + " has no " +
+                                     std::to_string(parts) + " parts of " + std::to_string(each));
+    if (call.failed()) return {};
   }
   return call.add_all(Split{axis, *sizes}, {x});
 }
@@ -163,7 +168,7 @@ std::vector<ValueId> gather(FunctionCall& call) {
 std::vector<ValueId> gather_elements(FunctionCall& call) {
   const ValueId x = call.tensor("data"), indices = call.tensor("indices");
   const Size axis = axis_of(call, "axis", call.attrs.integer("axis", 0), std::max<Size>(call.rank(x), 1));
-  return {call.add(GatherElements{axis}, {x, indices})};
+  return {call.add(GatherElements{axis}, {reached_by(call, x, indices, axis), indices})};
 }
 
 // clang-format off

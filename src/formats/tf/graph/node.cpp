@@ -412,7 +412,7 @@ Result<GraphReader::Slots> GraphReader::by_row(const GraphNode& node, const Slot
     tensors.emplace((*names)[i], *value);
   }
   const std::size_t before = graph_.values.size();
-  auto outputs = call_function(rows(), graph_, node.op, *attributes, std::move(tensors), layer);
+  auto outputs = call_function(rows(), graph_, node.op, *attributes, std::move(tensors), layer, {.sizes = &sizes_});
   if (!outputs) return pass(outputs);
   if (auto s = allowance_.spend(made_constants(graph_, before)); !s) return pass(s);
   sizes_.follow(graph_);

@@ -1,4 +1,5 @@
 // Cells picked by lists of indices, known beforehand or computed.
+#include "formats/put.h"
 #include "formats/torch/catalogue/arguments.h"
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
@@ -214,7 +215,8 @@ Results index_select(FunctionCall& call) {
 Results gather(FunctionCall& call) {
   const ValueId x = call.tensor("input"), given = call.tensor("index");
   call.attrs.ignore({"sparse_grad"});
-  return {call.add(GatherElements{axis_of(call, call.attrs.integer("dim", 0), call.rank(x))}, {x, given})};
+  const Size axis = axis_of(call, call.attrs.integer("dim", 0), call.rank(x));
+  return {call.add(GatherElements{axis}, {reached_by(call, x, given, axis), given})};
 }
 
 // Where every bag begins, and the end of all, of `count` rows.

@@ -66,7 +66,7 @@ Result<std::vector<ValueId>> ExportedBuilder::add(const Json& node, const AtenRo
     else if (const auto of = reordered.find(id.index); of != reordered.end()) with_weights.emplace_back(id, of->second);
   }
   FunctionCall made(graph, std::string(row->name), plain, std::move(given), layer,
-                    {0, std::max<std::size_t>(1, wanted)});
+                    {0, std::max<std::size_t>(1, wanted), free_sizes});
   auto results = row->read(made);
   if (auto s = made.done(); !s) return pass(s);
   find_reordered(graph, first_value, with_weights, reordered);

@@ -33,6 +33,7 @@ struct ExportedBuilder {
   Reordered reordered = {};
   std::set<std::string> around = {};  // paths of modules that have others inside
   Allowance allowance = {};
+  UnknownSizes* free_sizes = nullptr;  // which are equal in every run
   bool is_resized = false;  // read at other sizes than those it was exported for
 
   // For the user, where somebody listens.

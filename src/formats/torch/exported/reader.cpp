@@ -57,6 +57,7 @@ class ExportedReader {
     for (const auto& [name, value] : builder_.tensors)
       if (value && std::ranges::find(builder_.graph.inputs, value) != builder_.graph.inputs.end())
         inputs_.emplace(name, value);
+    builder_.free_sizes = &followed_sizes();
     for (const Json& node : list_member(*graph, "nodes")) {
       const std::string path = module_of(node).path;
       for (const std::string& outer : outer_paths(path)) builder_.around.insert(outer);
