@@ -138,6 +138,28 @@ Result<Graph> loaded_for_these(const Run& o, LoadOptions options, Error refusal)
   return graph;
 }
 
+// Of several inputs whose sizes are free, the sizes that are given may not fit together: read again for these, each operator says so. A
+// model that is refused there for another reason is run as it was read.
+Result<Graph> read_at_these(const Run& o, LoadOptions options, Graph graph) {
+  const auto shapes = shapes_of(o);
+  if (!shapes || graph.inputs.size() < 2) return graph;
+  bool free = false;
+  for (const ValueId input : graph.inputs) {
+    const Shape& declared = graph[input].type.shape;
+    const auto given = shapes->find(graph[input].name);
+    if (sizes_of(declared) || given == shapes->end()) continue;
+    bool fits = given->second.size() == declared.size();
+    for (std::size_t i = 0; i < declared.size() && fits; ++i) fits = agreed(declared[i], given->second[i]).has_value();
+    if (!fits) return graph;  // its checker says so
+    options.shapes.emplace(*given);
+    free = true;
+  }
+  if (!free) return graph;
+  auto read = load(o.model.file, options);
+  const bool refused = !read && (read.error().fault == Fault::Format || read.error().fault == Fault::Usage);
+  return read || refused ? std::move(read) : Result<Graph>(std::move(graph));
+}
+
 // Source takes the shapes and types of its inputs where it is given none, and so does a file that says none or needs them.
 Result<Graph> loaded(const Run& o) {
   auto options = o.model.parsed();
@@ -156,6 +178,7 @@ Result<Graph> loaded(const Run& o) {
   auto graph = open && is_source(o.model.file) ? Result<Graph>(fail(Fault::Usage, "")) : load(o.model.file, *options);
   if (!graph && graph.error().fault == Fault::Unsupported && !is_source(o.model.file))
     return loaded_for_these(o, *std::move(options), std::move(graph.error()));
+  if (graph && open) return read_at_these(o, *std::move(options), *std::move(graph));
   if (graph || !open || graph.error().fault != Fault::Usage) return graph;
   auto shapes = shapes_of(o);
   if (!shapes) return pass(shapes);
