@@ -37,13 +37,32 @@ ValueId source_of_input(const Names& names, const Graph& target, ValueId input) 
   return it == names.end() ? ValueId{} : it->second;
 }
 
+namespace {
+
+// The input that a node hands on as it is, also where all that is laid beside it holds no number. Nothing: it does something.
+ValueId handed_on(const Graph& graph, const Node& node) {
+  const auto* cast = std::get_if<Cast>(&node.op);
+  const bool keeps_type = cast && cast->to == graph[node.inputs[0]].type.dtype;
+  if (std::holds_alternative<Identity>(node.op) || std::holds_alternative<Dropout>(node.op) || keeps_type)
+    return node.inputs[0];
+  const auto* concat = std::get_if<Concat>(&node.op);
+  ValueId only{};
+  for (std::size_t i = 0; concat && i < node.inputs.size(); ++i) {
+    const Shape& shape = graph[node.inputs[i]].type.shape;
+    if (shape[static_cast<std::size_t>(concat->axis)] == Dim(0)) continue;
+    if (only) return {};
+    only = node.inputs[i];
+  }
+  return only;
+}
+
+}  // namespace
+
 ValueId canonical(const Graph& graph, ValueId v) {
   while (v && graph[v].producer) {
-    const Node& maker = graph[graph[v].producer];
-    const auto* cast = std::get_if<Cast>(&maker.op);
-    const bool keeps_type = cast && cast->to == graph[maker.inputs[0]].type.dtype;
-    if (!std::holds_alternative<Identity>(maker.op) && !std::holds_alternative<Dropout>(maker.op) && !keeps_type) break;
-    v = maker.inputs[0];
+    const ValueId before = handed_on(graph, graph[graph[v].producer]);
+    if (!before) break;
+    v = before;
   }
   return v;
 }

@@ -6,6 +6,8 @@
 #include "formats/onnx/types.h"
 #include "ops/expect.h"
 
+#include <algorithm>
+
 namespace convoy::onnx {
 namespace {
 
@@ -38,6 +40,23 @@ std::optional<std::vector<Numbers>> one(std::optional<Numbers> numbers) {
   return std::vector{std::move(*numbers)};
 }
 
+// Of two, or one after the other of several, as Min, Max and Sum have them.
+std::optional<Numbers> of_all(BinaryFunction function, const std::vector<const Numbers*>& inputs) {
+  if (inputs.size() < 2) return std::nullopt;
+  std::optional<Numbers> all = *inputs.front();
+  for (std::size_t i = 1; i < inputs.size() && all; ++i)
+    all = inputs[i] ? by_pairs(function, *all, *inputs[i]) : std::nullopt;
+  return all;
+}
+
+// Bounds that are absent bound nothing.
+std::optional<Numbers> between(const std::vector<const Numbers*>& inputs) {
+  std::optional<Numbers> all = *inputs.front();
+  for (std::size_t i = 1; i < std::min<std::size_t>(inputs.size(), 3) && all; ++i)
+    if (inputs[i]) all = by_pairs(i == 1 ? BinaryFunction::Maximum : BinaryFunction::Minimum, *all, *inputs[i]);
+  return all;
+}
+
 bool keeps_axes(const ModelNode& node) {
   const Attribute* keeps = node.attribute("keepdims");
   return !keeps || keeps->integer != 0;
@@ -54,13 +73,13 @@ std::optional<std::vector<Numbers>> computed(const ModelNode& node, Size opset,
   if (node.type == "Range") return one(range(inputs));
   if (node.type == "ConstantOfShape") return one(filled(node, *inputs[0]));
   if (node.type == "Cast") return one(of_type(node, *inputs[0]));
+  if (node.type == "Clip" && opset > 10) return one(between(inputs));
   const Signature* signature = signature_of(node.type);
   if (!signature || (node.type == "Mod" && node.attribute("fmod"))) return std::nullopt;
   return std::visit(
       [&]<class Kind>(const Kind& meaning) -> std::optional<std::vector<Numbers>> {
         if constexpr (std::is_same_v<Kind, Function>) return one(one_by_one(meaning, *inputs[0]));
-        else if constexpr (std::is_same_v<Kind, BinaryFunction>)
-          return one(inputs.size() == 2 && inputs[1] ? by_pairs(meaning, *inputs[0], *inputs[1]) : std::nullopt);
+        else if constexpr (std::is_same_v<Kind, BinaryFunction>) return one(of_all(meaning, inputs));
         else if constexpr (std::is_same_v<Kind, Reduction>) return one(folded(meaning, keeps_axes(node), *inputs[0]));
         else if constexpr (std::is_same_v<Kind, Moved>)
 
