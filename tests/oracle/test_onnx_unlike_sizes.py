@@ -85,7 +85,8 @@ def answered(path, target, given):
     import keras
 
     net = keras.saving.load_model(path)
-    return np.asarray(net([given[i.name] for i in net.inputs]))
+    inputs = [given[i.name] for i in net.inputs]
+    return np.asarray(net(inputs if len(inputs) > 1 else inputs[0]))
 
 
 @pytest.mark.parametrize("target", ["run", "py", "onnx", "keras"])
@@ -143,3 +144,23 @@ def test_counts_are_rounded_as_their_type_is(tmp_path):
         given = {"a": reals(n, 3)}
         want = plain_session(tmp_path / "m.onnx").run(None, given)[0]
         np.testing.assert_array_equal(run_natively([tmp_path / "m.onnx"], given, tmp_path)[0], want)
+    assert "not followed through node 'whole' (Floor)" in convoy("port", tmp_path / "m.onnx", "-o", tmp_path / "p.py", code=6).stderr
+
+
+def test_the_least_of_several_sizes_and_parts_without_numbers(tmp_path):
+    """x cut to the least of its sizes, of 2 at most, behind a count that is empty at every size."""
+    sizes = [make.make_node("Shape", ["x"], [name], start=i, end=i + 1) for i, name in enumerate("nmk")]
+    nodes = [*sizes, make.make_node("Min", ["n", "m", "k"], ["least"]), make.make_node("Clip", ["least", "", "two"], ["count"]),
+             make.make_node("Slice", ["x", "zero", "count", "zero"], ["part"]), make.make_node("ReduceSum", ["part", "others"], ["sums"], keepdims=0),
+             make.make_node("Squeeze", ["n"], ["from"]), make.make_node("Range", ["from", "none", "one"], ["empty"]), make.make_node("Cast", ["empty"], ["nothing"], to=FLOAT),
+             make.make_node("Concat", ["nothing", "sums"], ["y"], axis=0)]
+    constants = [("two", np.int64(2)), ("zero", np.array([0])), ("others", np.array([1, 2])), ("none", np.int64(0)), ("one", np.int64(1))]
+    path = tmp_path / "m.onnx"
+    onnx.save(model(nodes, [("x", FLOAT, ["n", "m", "k"])], 1, constants), path)
+    for target in ("py", "onnx"):
+        convoy("port", path, "-o", tmp_path / f"p.{target}", "--interface", "source")
+    for shape in [(2, 3, 4), (5, 1, 3), (4, 3, 2), (3, 3, 1)]:
+        given = {"x": reals(*shape)}
+        want = plain_session(path).run(None, given)[0]
+        for got in (answered(tmp_path / f"p.{target}", target, given) for target in ("py", "onnx")):
+            np.testing.assert_array_equal(got, want)

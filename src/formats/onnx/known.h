@@ -19,6 +19,7 @@ struct Known {
   std::optional<Numbers> fill{};
   std::optional<Number>
       each{};  // what every cell of it is, where it is told of as many cells as come when the model runs
+  std::string unfollowed{};  // the node that made of free sizes what no formula says: "node 'a' (Floor)"
   Size narrow = 0;  // the file's element type, where these are carried as a wider one (narrow_types.h)
 
   bool is_zeros() const { return filled && filled->doubles().front() == 0; }

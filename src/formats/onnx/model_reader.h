@@ -64,6 +64,8 @@ class ModelReader {
   // Nodes that are told by numbers which follow from free sizes.
   Status add_range(const ModelNode& node, const std::string& name, const std::vector<Known*>& inputs, Names& names);
   Status add_free(const ModelNode& node, Result<ValueId> made, Names& names);
+  // Remembers which node it is that sizes are not followed through.
+  void note_unfollowed(const ModelNode& node, const std::string& name, const std::vector<Known*>& inputs, Names& names);
   // What all cells of a name are, in every run; nothing: they may differ.
   std::optional<Number> each_of(Known* known);
   std::optional<Number> each_of_result(const ModelNode& node, const std::vector<Known*>& inputs);

@@ -306,6 +306,12 @@ Status ModelReader::add_own_node(const ModelNode& node, const std::string& name,
   const auto each = each_of_result(node, inputs);
   auto added = add_in_its_way(node, name, inputs, names);
   if (Known* known = each && added ? names.find(node.outputs[0]) : nullptr) known->each = each;
+  if (added) note_unfollowed(node, name, inputs, names);
+  for (const Known* input : inputs)
+    if (!added && added.error().fault == Fault::Unsupported && input && !input->unfollowed.empty()) {
+      added.error().what += "; sizes are not followed through " + input->unfollowed;
+      break;
+    }
   for (const std::string& output : node.outputs)
     if (Known* known = *narrow != 0 && added ? names.find(output) : nullptr) known->narrow = *narrow;
   return added;

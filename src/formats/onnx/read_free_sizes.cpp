@@ -1,6 +1,7 @@
 // Nodes that are told by numbers which follow from free sizes: what is counted to them, cut, padded and repeated by them.
 #include "formats/free_parts.h"
 #include "formats/onnx/model_reader.h"
+#include "ops/expect.h"
 
 #include <algorithm>
 #include <array>
@@ -164,6 +165,31 @@ Result<ValueId> ModelReader::tile_freely(const FreeReading& in, ValueId x, const
   for (std::size_t i = 0; made && i < times.all.size(); ++i)
     made = repeated_by(in, *made, static_cast<Size>(i), times.all[i]);
   return made;
+}
+
+// Only of a few numbers, all of whose inputs are such: what is made of data is the model's business.
+void ModelReader::note_unfollowed(const ModelNode& node, const std::string& name, const std::vector<Known*>& inputs,
+                                  Names& names) {
+  constexpr Size few = 16;
+  std::string from;
+  bool of_sizes = false;
+  for (const Known* input : inputs) {
+    if (!input || input->tensor || (input->numbers && input->numbers->known())) continue;
+    if (input->unfollowed.empty() && !input->numbers) return;
+    of_sizes = true;
+    if (from.empty()) from = input->unfollowed;
+  }
+  if (!of_sizes) return;
+  for (const std::string& output : node.outputs) {
+    Known* made = names.find(output);
+    if (!made || made->tensor) continue;
+    const bool is_open = made->numbers && std::ranges::any_of(made->numbers->all, [](const Number& n) {
+                           return n.kind == Number::Kind::Unknown;
+                         });
+    const auto shape = made->value && !made->numbers ? sizes_of(graph_[made->value].type.shape) : std::nullopt;
+    if (!is_open && (!shape || checked_count(*shape).value_or(few + 1) > few)) continue;
+    made->unfollowed = from.empty() ? "node '" + name + "' (" + node.type + ")" : from;
+  }
 }
 
 std::optional<Number> ModelReader::each_of(Known* known) {
