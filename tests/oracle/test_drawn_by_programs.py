@@ -211,3 +211,57 @@ def test_a_model_that_has_a_train_of_its_own(line, said, tmp_path):
     x = np.random.default_rng(1).integers(-3, 4, (2, 3)).astype(np.float32)
     np.save(tmp_path / "x.npy", x)
     expect(tmp_path / "net.py", tmp_path, x, names["Net"]().eval(), said, "--seed", "5")
+
+
+# What PyTorch's layers call of themselves, as a subclass defines it.
+OWN_METHODS = {
+    "reset_parameters": """
+class Mine(nn.Linear):
+    def reset_parameters(self):
+        nn.init.normal_(self.weight, 0, 2)
+        nn.init.constant_(self.bias, 2)
+net = nn.Sequential(Mine(6, 4), nn.Linear(4, 3))""",
+    "reset_parameters of PyTorch's": """
+class Mine(nn.LayerNorm):
+    def reset_parameters(self):
+        super().reset_parameters()
+        nn.init.constant_(self.bias, 0.5)
+net = nn.Sequential(nn.Linear(6, 4), Mine(4), nn.Linear(4, 3))""",
+    "reset_parameters before its own weights": """
+class Noisy(nn.Linear):
+    def __init__(self, i, o):
+        super().__init__(i, o)
+        self.sigma = nn.Parameter(torch.full((o, i), 0.017))
+        self.reset_parameters()
+    def reset_parameters(self):
+        super().reset_parameters()
+        if hasattr(self, 'sigma'):
+            nn.init.uniform_(self.weight, -1, 1)
+            nn.init.constant_(self.sigma, 0.5)
+    def forward(self, x):
+        return nn.functional.linear(x, self.weight + self.sigma, self.bias)
+net = nn.Sequential(Noisy(6, 4), nn.Linear(4, 3))""",
+    "_conv_forward": """
+class Mine(nn.Conv1d):
+    def _conv_forward(self, input, weight, bias):
+        return super()._conv_forward(input, weight * 2 - weight.mean(), bias)
+net = nn.Sequential(Mine(5, 4, 3, padding=1), nn.Conv1d(4, 2, 2))""",
+    "_ff_block": """
+class Mine(nn.TransformerEncoderLayer):
+    def _ff_block(self, x):
+        return self.linear2(torch.tanh(self.linear1(x))) * 3
+net = Mine(6, 2, 8)""",
+}
+
+
+@pytest.mark.parametrize("case", OWN_METHODS)
+def test_what_layers_call_of_themselves(case, tmp_path):
+    text = "import torch\nimport torch.nn as nn\n" + OWN_METHODS[case] + "\n"
+    (tmp_path / "net.py").write_text(text)
+    names = {}
+    torch.manual_seed(5)
+    exec(text, names)  # noqa: S102
+    x = np.random.default_rng(1).integers(-3, 4, (2, 5, 6)).astype(np.float32)
+    with torch.no_grad():
+        want = names["net"].eval()(torch.from_numpy(x)).numpy()
+    assert_close(run_natively([f"{tmp_path / 'net.py'}:net"], {"x": x}, tmp_path, "--seed", "5"), [want])

@@ -124,18 +124,19 @@ class TransformerEncoderLayer(nn.Module):
         self.activation = activation_of(activation)
 
     def forward(self, src, src_mask=None, src_key_padding_mask=None, is_causal=False):
-        def attend(x):
-            return self.dropout1(self.self_attn(x, x, x, attn_mask=src_mask, key_padding_mask=src_key_padding_mask,
-                                                need_weights=False)[0])
-
-        def feed(x):
-            return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
-
+        masks = (src_mask, src_key_padding_mask)
         if self.norm_first:
-            src = src + attend(self.norm1(src))
-            return src + feed(self.norm2(src))
-        src = self.norm1(src + attend(src))
-        return self.norm2(src + feed(src))
+            src = src + self._sa_block(self.norm1(src), *masks, is_causal=is_causal)
+            return src + self._ff_block(self.norm2(src))
+        src = self.norm1(src + self._sa_block(src, *masks, is_causal=is_causal))
+        return self.norm2(src + self._ff_block(src))
+
+    def _sa_block(self, x, attn_mask, key_padding_mask, is_causal=False):
+        return self.dropout1(self.self_attn(x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask,
+                                            need_weights=False)[0])
+
+    def _ff_block(self, x):
+        return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
 
 class TransformerDecoderLayer(nn.Module):
@@ -158,24 +159,26 @@ class TransformerDecoderLayer(nn.Module):
 
     def forward(self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None,
                 memory_key_padding_mask=None, tgt_is_causal=False, memory_is_causal=False):
-        def attend(x):
-            return self.dropout1(self.self_attn(x, x, x, attn_mask=tgt_mask, key_padding_mask=tgt_key_padding_mask,
-                                                need_weights=False)[0])
-
-        def remember(x):
-            return self.dropout2(self.multihead_attn(x, memory, memory, attn_mask=memory_mask,
-                                                     key_padding_mask=memory_key_padding_mask, need_weights=False)[0])
-
-        def feed(x):
-            return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))
-
+        own = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
+        other = (memory, memory_mask, memory_key_padding_mask, memory_is_causal)
         if self.norm_first:
-            tgt = tgt + attend(self.norm1(tgt))
-            tgt = tgt + remember(self.norm2(tgt))
-            return tgt + feed(self.norm3(tgt))
-        tgt = self.norm1(tgt + attend(tgt))
-        tgt = self.norm2(tgt + remember(tgt))
-        return self.norm3(tgt + feed(tgt))
+            tgt = tgt + self._sa_block(self.norm1(tgt), *own)
+            tgt = tgt + self._mha_block(self.norm2(tgt), *other)
+            return tgt + self._ff_block(self.norm3(tgt))
+        tgt = self.norm1(tgt + self._sa_block(tgt, *own))
+        tgt = self.norm2(tgt + self._mha_block(tgt, *other))
+        return self.norm3(tgt + self._ff_block(tgt))
+
+    def _sa_block(self, x, attn_mask, key_padding_mask, is_causal=False):
+        return self.dropout1(self.self_attn(x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask,
+                                            need_weights=False)[0])
+
+    def _mha_block(self, x, mem, attn_mask, key_padding_mask, is_causal=False):
+        return self.dropout2(self.multihead_attn(x, mem, mem, attn_mask=attn_mask, key_padding_mask=key_padding_mask,
+                                                 need_weights=False)[0])
+
+    def _ff_block(self, x):
+        return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
 
 class TransformerEncoder(nn.Module):

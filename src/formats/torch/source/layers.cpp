@@ -13,6 +13,7 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <set>
 
 namespace convoy::torch {
 
@@ -226,7 +227,30 @@ bool is_real_type(std::string_view word) {
 
 bool is_layer(const std::string& name) { return extra_named(name) || is_recurrent(name) || layer_row(name); }
 
-Made make_layer(Tracer& tracer, Interpreter& in, const std::string& name, Arguments& given) {
+namespace {
+
+// A subclass that fills its weights itself: by its reset_parameters() instead of ours, whose draws do not come then.
+Made filled_by_program(Tracer& tracer, Interpreter& in, Instance& layer, std::size_t first_draw) {
+  const Value* own = layer.type->find("reset_parameters");
+  if (!own || !own->as<python::Function>()) return Value();
+  std::set<std::int32_t> parameters;
+  for (const auto& [name, value] : layer.attributes.all())
+    if (const auto* tensor = value.as<SourceTensor>(); tensor && tensor->is_parameter)
+      parameters.insert(tensor->value.index);
+  std::vector<Tracer::Draw> kept(tracer.draws.begin(), tracer.draws.begin() + static_cast<std::ptrdiff_t>(first_draw));
+  for (std::size_t i = first_draw; i < tracer.draws.size(); ++i) {
+    Tracer::Draw& draw = tracer.draws[i];
+    if (draw.what == Tracer::Draw::What::Fill && parameters.contains(draw.value.index))
+      tracer.usual_fillings.insert_or_assign(draw.value.index, draw.filling);
+    else kept.push_back(std::move(draw));
+  }
+  tracer.draws = std::move(kept);
+  const auto reset = in.attribute(Value::of(&layer), "reset_parameters");
+  const auto done = reset ? in.call(*reset, ValueList{}) : reset;
+  return done ? Made(Value()) : done;
+}
+
+Made make_usual_layer(Tracer& tracer, Interpreter& in, const std::string& name, Arguments& given) {
   for (const Value& value : given.placed)
     if (const auto* unread = value.as<python::Unread>()) return unread->refused(in);
   for (const auto& [word, value] : given.named)
@@ -239,7 +263,8 @@ Made make_layer(Tracer& tracer, Interpreter& in, const std::string& name, Argume
   const FunctionRow* row = layer_row(name);
   if (name == "Identity") return Value();  // takes anything
   const auto words = extra ? extra->parameters : row->parameters;
-  for (const SchemaParameter& one : extra ? parameters_of({.parameters = extra->signature}) : constructor_of(name))
+  for (const SchemaParameter& one :
+       extra ? torch::parameters_of({.parameters = extra->signature}) : constructor_of(name))
     if (auto value = value_of(in, one.otherwise)) self->attributes.set(std::string(one.name), *value);
   const auto taken = python::bound(given, words, 0, "nn." + name);
   if (!taken) return std::unexpected(taken.error());
@@ -254,6 +279,15 @@ Made make_layer(Tracer& tracer, Interpreter& in, const std::string& name, Argume
   }
   if (auto done = within("nn." + name, make_weights(tracer, in, name, *self)); !done) return pass(done);
   return Value();
+}
+
+}  // namespace
+
+Made make_layer(Tracer& tracer, Interpreter& in, const std::string& name, Arguments& given) {
+  auto* self = given.placed.front().as<Instance>();
+  const std::size_t first_draw = tracer.draws.size();
+  auto made = make_usual_layer(tracer, in, name, given);
+  return made && self ? filled_by_program(tracer, in, *self, first_draw) : made;
 }
 
 namespace {
@@ -344,6 +378,11 @@ Made run_layer(Tracer& tracer, Interpreter& in, const std::string& name, Argumen
   if (name == "Identity") return given.placed[1];
   if (is_recurrent(name)) return run_recurrent(tracer, in, name, *self, given);
   if (!x) return fail(Fault::Unsupported, "nn." + name + " is called on a " + python::type_name(given.placed[1]));
+  if (const Value* own = self->type->find("_conv_forward"); own && own->as<python::Function>()) {
+    const auto convolved = in.attribute(self_value, "_conv_forward");
+    return convolved ? in.call(*convolved, ValueList{given.placed[1], said(*self, "weight"), said(*self, "bias")})
+                     : convolved;
+  }
   const auto trained = ran_in_training(tracer, in, name, *self, given.placed[1]);
   if (!trained) return std::unexpected(trained.error());
   if (*trained) return **trained;

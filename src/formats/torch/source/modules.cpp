@@ -202,7 +202,10 @@ void add_building(Tracer& tracer, Interpreter& in, Class* module) {
       if (const auto* tensor = value.as<SourceTensor>(); tensor && !tracer.bound && tensor->is_parameter) {
         const auto first = std::ranges::find(tracer.draws, tensor->value, &Tracer::Draw::value);
         tracer.weight_changes.push_back({tensor->value, "reset_parameters()"});
-        if (first != tracer.draws.end() && first->what == Tracer::Draw::What::Fill)
+        const auto usual = tracer.usual_fillings.find(tensor->value.index);
+        if (usual != tracer.usual_fillings.end())
+          tracer.draws.push_back({Tracer::Draw::What::Fill, tensor->value, usual->second, {}, 0, {}});
+        else if (first != tracer.draws.end() && first->what == Tracer::Draw::What::Fill)
           tracer.draws.push_back(Tracer::Draw(*first));
       }
     return Value();

@@ -247,7 +247,7 @@ Found torch_word(Tracer& tracer, Interpreter& in, const std::string& word) {
     return in.native(word, [&tracer](Interpreter&, Arguments& given) -> Made {
       const auto* type = given.placed.empty() ? nullptr : given.placed[0].as<python::Text>();
       if (!type) return fail(Fault::Unsupported, "torch.set_default_dtype() of a type that is not known");
-      tracer.default_type = type->text;
+      if (type->text != "float32") tracer.default_type = type->text;
       return Value();
     });
   if (word == "device") return Value::of(device_class(in));

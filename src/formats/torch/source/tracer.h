@@ -130,7 +130,7 @@ class Tracer {
   // Buffers that a module has registered as None, by its name for them; whether a file holds them.
   std::map<std::pair<const python::Object*, std::string>, bool> empty_buffers;
   bool is_wrapped = false;  // by DataParallel or torch.compile, behind whose words the names of weights stand
-  std::string default_type = "float32";  // of new real numbers, as the program sets it
+  std::string default_type = "float32";  // of new real numbers, as the program sets it; the last other one
   bool keeps_gradients = true;  // not within torch.no_grad()
   bool follows_script = false;  // what is drawn is an input: functions are called outside of any model
   // What the program draws or fills, in its order, where no file gives the weights.
@@ -145,6 +145,7 @@ class Tracer {
     std::string by = "a call";  // what loses it
   };
   std::vector<Draw> draws;
+  std::map<std::int32_t, Filling> usual_fillings;  // of weights whose layer is filled by the program in its place
   // The weight is filled anew. Fails: what is no weight, or a model that runs already.
   Status refill(const SourceTensor& weight, const Filling& filling, const std::string& by);
   // A weight takes these numbers while its module is built.
