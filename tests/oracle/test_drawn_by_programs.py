@@ -73,6 +73,13 @@ CASES = {
                             "drawn behind", ""),
     "a weight of a generator": ("nn.init.normal_(self.conv.bias, generator=torch.Generator()); self.b = nn.Parameter(torch.ones(3))",
                                 "are changed by nn.init.normal_()", ""),
+    "a tensor that is changed behind its parameter": ("w = torch.ones(3); self.b = nn.Parameter(w); w[0] = 9", "another view", ""),
+    "a tensor that two parameters hold":
+        ("w = torch.rand(3); self.b = nn.Parameter(w); self.c = nn.Parameter(w); nn.init.zeros_(self.c)", "another view", ""),
+    "a tensor that a parameter holds": ("w = torch.rand(3); self.b = nn.Parameter(w); self.c = nn.Parameter(w + 1)", "", ""),
+    "a buffer that is a weight": ("self.register_buffer('b', self.conv.bias.data); self.b.fill_(1)", "", ""),
+    "a view of a buffer": ("w = torch.tensor([1., 2., 3.]); self.register_buffer('b', w);"
+                           "self.register_buffer('c', w.clone().view(1, 3))", "", ""),
     "a copy of a weight": ("self.b = nn.Parameter(self.conv.bias.clone()); nn.init.zeros_(self.conv.bias)", "", ""),
     "a weight under two names": ("self.b = nn.Parameter(self.conv.bias.detach()); nn.init.ones_(self.conv.bias)", "", ""),
     "a copy of a weight as an attribute": ("self.b = self.conv.bias.clone()", "", "in no file"),

@@ -30,6 +30,7 @@ Status Tracer::refill(const SourceTensor& weight, const Filling& filling, const 
   if (!weights.contains(weight.value.index) || bound) return fail(Fault::Unsupported, by + "() of what is no weight");
   draws.push_back({Draw::What::Fill, weight.value, filling, {}, 0});
   weight_changes.push_back({weight.value, by});
+  leave_stale(weight);
   return {};
 }
 
@@ -244,6 +245,11 @@ std::optional<Tensor> Tracer::starting(ValueId weight, std::size_t before) const
   return numbers ? std::optional(std::move(*numbers)) : std::nullopt;
 }
 
+bool Tracer::holds_start(ValueId weight) const {
+  const auto numbers = starting(weight);
+  return numbers && same_bytes(*numbers, *graph[weight].constant);
+}
+
 namespace {
 
 // Only names as they stand in that dict: nobody complains of others.
@@ -404,7 +410,8 @@ Status Tracer::bind(const NamedWeights& named, const LoadedState* own) {
   std::set<std::int32_t> seen;
   for (const auto& [name, tensor] : named) {
     if (seen.insert(tensor->value.index).second) graph.rename(tensor->value, name);
-    if (options_.weights || options_.structure_only) tensor->is_random = false;  // its numbers come from the file
+    if (options_.weights || options_.structure_only)
+      tensor->is_random = tensor->stale = false;  // the file has its numbers
   }
   bound = true;
   if (default_type != "float32")

@@ -56,6 +56,14 @@ bool is_computed(const Tracer& tracer, ValueId value) {
          (tracer.is_drawn(value) || tracer.early_values.contains(value.index) || !tracer.graph[value].constant);
 }
 
+// The weight as PyTorch's module holds it: what changes one of the two in place, changes the other.
+Value in_same_memory(Tracer& tracer, Interpreter& in, const SourceTensor& weight, const SourceTensor& of) {
+  const Value made = tracer.tensor(in, weight.value, of.storage);
+  made.as<SourceTensor>()->is_parameter = weight.is_parameter;
+  made.as<SourceTensor>()->is_buffer = weight.is_buffer;
+  return made;
+}
+
 }  // namespace
 
 Made parameter_of(Tracer& tracer, Interpreter& in, Arguments& given) {
@@ -83,6 +91,7 @@ Made parameter_of(Tracer& tracer, Interpreter& in, Arguments& given) {
     tracer.draws.pop_back();  // it has numbers
     tracer.graph[made->as<SourceTensor>()->value].constant = numbers;
   }
+  made = in_same_memory(tracer, in, *made->as<SourceTensor>(), *tensor);
   if ((*taken)[1] && (*taken)[1]->is_whole() && (*taken)[1]->whole() == 0)
     tracer.graph[made->as<SourceTensor>()->value].trainable = false;
   return made;
@@ -96,12 +105,9 @@ Made buffer_of(Tracer& tracer, Interpreter& in, SourceTensor& tensor, bool persi
     kept = within("a buffer", computed_weight(tracer, in, *value, true));
     if (!kept) return kept;
     kept->as<SourceTensor>()->is_random = !persistent && tracer.options().weights;  // in no file
-  } else if (tracer.weights.contains(value->index)) {  // self.weight.clone(): a tensor of its own
-    const auto copy = tensor.copied(in);
-    if (!copy) return std::unexpected(copy.error());
-    kept = **copy;
+  } else if (tracer.weights.contains(value->index)) {
+    kept = in_same_memory(tracer, in, tensor, tensor);
     kept->as<SourceTensor>()->is_parameter = false;
-    tracer.graph[kept->as<SourceTensor>()->value].trainable = false;
   }
   auto* buffer = kept->as<SourceTensor>();
   buffer->is_buffer = true;

@@ -248,6 +248,7 @@ bool is_drawn(const Tracer& tracer, const Value& key) {
 // The numbers that a weight starts with, while its module is built. Those of a file come over them.
 Status start_with(Tracer& tracer, Interpreter& in, SourceTensor& weight, const Value& key, const Value& given) {
   const bool from_file = tracer.options().weights || tracer.options().structure_only;
+  tracer.leave_stale(weight);
   const auto passed_over = [&] {
     tracer.weight_changes.push_back({weight.value, "new numbers", false});
     if (const auto* from = given.as<SourceTensor>(); from && tracer.file_values.contains(from->value.index))
@@ -432,6 +433,7 @@ Made fill(SourceTensor& tensor, Interpreter& in, const std::string& name, const 
     }
     tensor.tracer.draws.push_back({Tracer::Draw::What::Fill, tensor.value, filling, {}, 0, {}});
     tensor.tracer.weight_changes.push_back({tensor.value, name + "()"});
+    tensor.tracer.leave_stale(tensor);
     return Value::of(&tensor);
   }
   Value with = Value::of(std::int64_t{0});

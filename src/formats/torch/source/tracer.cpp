@@ -131,6 +131,11 @@ Status Tracer::write(Interpreter& in, SourceTensor& tensor, ValueId value) {
   return {};
 }
 
+void Tracer::leave_stale(const SourceTensor& weight) {
+  for (SourceTensor* other : sharing_[weight.storage])
+    if (other != &weight && other->value != weight.value) other->stale = true;
+}
+
 Value Tracer::constant(Interpreter& in, Tensor numbers) {
   const int n = unnamed_["constant"]++;
   const ValueId made = graph.constant("constant" + (n ? "_" + std::to_string(n) : ""), std::move(numbers), false);
@@ -297,7 +302,8 @@ Result<std::vector<ValueId>> Tracer::call(Interpreter& in, const FunctionRow& ro
     graph.values[i].literal = graph.values[i].constant.has_value();
   find_reordered(graph, first_value, whole, reordered);
   for (const auto& [made_anew, weight] : reordered)  // of numbers that come later
-    if (!bound && static_cast<std::size_t>(made_anew) >= first_value) early_values.emplace(made_anew, draws.size());
+    if (!bound && static_cast<std::size_t>(made_anew) >= first_value && (options_.weights || !holds_start(weight)))
+      early_values.emplace(made_anew, draws.size());
   for (auto& [id, numbers] : drawn)
     if (numbers) graph[id].constant = std::move(numbers);
   if (auto done = call.done(); !done)

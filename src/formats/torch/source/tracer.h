@@ -150,6 +150,8 @@ class Tracer {
   Status refill(const SourceTensor& weight, const Filling& filling, const std::string& by);
   // A weight takes these numbers while its module is built.
   void start(ValueId weight, Tensor numbers);
+  // Other tensors in the weight's memory that hold other values no longer say what is there: it is filled in place.
+  void leave_stale(const SourceTensor& weight);
   // The numbers that a weight starts with, as far as the program has come; nothing: they are drawn.
   std::optional<Tensor> starting(ValueId weight) const;
   std::map<std::int32_t, Size> spectral;  // weights under spectral_norm, with the axis of their rows
@@ -179,6 +181,7 @@ class Tracer {
   Result<ValueId> with_free_pad(python::Interpreter& in, const FreePad& pad, ValueId result);
   // The same of its first draws: a weight may have been copied to and fro.
   std::optional<Tensor> starting(ValueId weight, std::size_t before) const;
+  bool holds_start(ValueId weight) const;  // the graph has the numbers that the weight starts with
   Status take(std::vector<LoadedTensor> loaded, const NamedWeights& named, const LoadedState* own);
   Result<std::vector<LoadedTensor>> loaded_for(const NamedWeights& named, const LoadedState* own) const;
   Status expect_one_meaning(const std::vector<LoadedTensor>& given, const std::vector<LoadedTensor>& made,
