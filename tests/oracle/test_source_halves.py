@@ -4,7 +4,7 @@ import importlib.util
 import numpy as np
 import pytest
 import torch
-from carrying import convoy
+from carrying import convoy, run_natively
 
 LAYERS = {
     "parameter": ("self.g = nn.Parameter(torch.ones(3, dtype=torch.float16) * 0.3)", "x * self.g", "float16"),
@@ -86,3 +86,28 @@ def test_a_type_that_no_weight_has_is_refused(tmp_path):
     )
     refused = convoy("summary", f"{model}:Net", "--shape", "2,3", code=6).stderr
     assert ".to() of a module asks for 'int8'; float16, bfloat16, float32 and float64 are carried" in refused
+
+
+# Numbers that a half type does not have stay float32 in PyTorch's kernels, which round once.
+BY_NUMBERS = ["h * 1.1", "1.1 * h", "h / 3.3", "1.7 / h", "h - 0.3", "0.1 - h", "h ** 1.3", "h % 0.3", "torch.add(h, g, alpha=1.3)", "torch.sub(h, g, alpha=0.7)",
+              "torch.rsub(h, g, alpha=0.7)", "torch.addcmul(h, g, h, value=0.1)", "h.addcdiv(g, h, value=0.3)", "torch.lerp(h, g, 0.3)", "torch.lerp(h, g, 0.8)",
+              "torch.lerp(h, g, g)", "h.mul(0.1).add(0.7)", "h.clone().mul_(1.1)", "h.clone().addcmul_(g, g, value=0.3)", "torch.clamp(h, -0.1, 0.7)"]
+
+
+@pytest.mark.parametrize("half", ["float16", "bfloat16"])
+def test_numbers_beside_halves(half, tmp_path):
+    # Whole vectors: what is left over is rounded otherwise by the kernels of alpha.
+    lines = "".join(f", ({one}).float()" for one in BY_NUMBERS)[2:]
+    text = f"import torch\nimport torch.nn as nn\nclass Net(nn.Module):\n    def forward(self, x):\n        h, g = x.to(torch.{half}), (x * 0.7 - 1).to(torch.{half})\n        return {lines}\n"
+    names = {}
+    exec(text, names)  # noqa: S102
+    x = np.abs(np.random.default_rng(1).normal(size=(64, 32))).astype(np.float32) + 0.1
+    (tmp_path / "net.py").write_text(text)
+    net = names["Net"]()
+    torch.export.save(torch.export.export(net, (torch.from_numpy(x),)), tmp_path / "net.pt2")
+    want = [y.numpy() for y in net(torch.from_numpy(x))]
+    for source in (f"{tmp_path / 'net.py'}:Net", tmp_path / "net.pt2"):
+        got = run_natively([source], {"x": x}, tmp_path)
+        unlike = {one: int(((a != b) & ~np.isnan(a)).sum()) for one, a, b in zip(BY_NUMBERS, want, got, strict=True)}
+        unlike = {one: n for one, n in unlike.items() if n > 16 * ("lerp(h, g, 0" in one)}  # which sums as fused
+        assert not unlike, (source, unlike)

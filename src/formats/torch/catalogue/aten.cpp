@@ -95,6 +95,10 @@ std::optional<DType> asked_type(FunctionCall& call) {
   return std::nullopt;
 }
 
+ValueId widened(FunctionCall& call, ValueId x) {
+  return !call.failed() && is_half(call.type(x).dtype) ? cast_to(call, x, DType::F32) : x;
+}
+
 ValueId cast_to(FunctionCall& call, ValueId x, DType dtype) {
   return call.failed() || call.type(x).dtype == dtype ? x : call.add(Cast{dtype}, {x});
 }

@@ -39,6 +39,8 @@ TensorArguments listed(std::string_view argument, const std::vector<ValueId>& te
 // The element type by its name in the argument "dtype"; nothing where it is absent. Refuses one that is not carried.
 std::optional<DType> asked_type(FunctionCall& call);
 ValueId cast_to(FunctionCall& call, ValueId x, DType dtype);
+// Halves in float32, in which PyTorch's kernels compute what they round once; others as they are.
+ValueId widened(FunctionCall& call, ValueId x);
 // Whole numbers as float32, in which PyTorch computes functions of them.
 ValueId in_fractions(FunctionCall& call, ValueId x);
 

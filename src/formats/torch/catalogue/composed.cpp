@@ -225,10 +225,13 @@ Results with_share(FunctionCall& call) {
   const auto [x, a] = promoted(call, call.tensor("input"), parts.a);
   const ValueId b = promoted(call, x, parts.b).b;
   if (call.failed()) return {};
-  ValueId scaled = a;
+  const DType dtype = call.type(x).dtype;
+  ValueId part = widened(call, a);
   if (value != 1)
-    scaled = call.add(Binary{BinaryFunction::Multiply}, {a, number_constant(call, "value", value, call.type(a).dtype)});
-  return {call.add(Binary{BinaryFunction::Add}, {x, call.add(Binary{together}, {scaled, b})})};
+    part = call.add(Binary{BinaryFunction::Multiply},
+                    {part, number_constant(call, "value", value, call.type(part).dtype)});
+  part = call.add(Binary{together}, {part, widened(call, b)});
+  return {cast_to(call, call.add(Binary{BinaryFunction::Add}, {widened(call, x), part}), dtype)};
 }
 
 // sqrt(a^2 + b^2) without squares that are too large or too small for the type; infinite beside anything else.
@@ -262,8 +265,8 @@ constexpr std::array rows_of_composed{
     CatalogueRow{"aten.rot90", "input:T k:i=1 dims:I=", rot90},
     CatalogueRow{"torch.atan2 torch.arctan2", "input:T other:T", angle_of},
     CatalogueRow{"torch.logaddexp", "input:T other:T", logaddexp},
-    CatalogueRow{"aten.addcmul", "input:T tensor1:T tensor2:T * value:n=1", with_share<BinaryFunction::Multiply>},
-    CatalogueRow{"aten.addcdiv", "input:T tensor1:T tensor2:T * value:n=1", with_share<BinaryFunction::Divide>},
+    CatalogueRow{"torch.addcmul", "input:T tensor1:T tensor2:T * value:n=1", with_share<BinaryFunction::Multiply>},
+    CatalogueRow{"torch.addcdiv", "input:T tensor1:T tensor2:T * value:n=1", with_share<BinaryFunction::Divide>},
     CatalogueRow{"torch.hypot", "input:T other:T", hypot},
 };
 

@@ -71,6 +71,20 @@ bool are_truths(const FunctionCall& call, ValueId a, ValueId b) {
   return !call.failed() && call.type(a).dtype == DType::Bool && call.type(b).dtype == DType::Bool;
 }
 
+double rounded_to(double number, DType dtype) {
+  return Tensor::of({}, std::vector{number}).converted(dtype).doubles()[0];
+}
+
+// a + alpha * b of one type. Halves take alpha rounded, and are rounded once behind it.
+ValueId scaled_sum(FunctionCall& call, const Pair& both, double alpha) {
+  if (call.failed()) return {};
+  const DType dtype = call.type(both.a).dtype;
+  const double factor = is_half(dtype) ? rounded_to(std::abs(alpha), dtype) : std::abs(alpha);
+  const ValueId part = scaled(call, widened(call, both.b), factor);
+  const auto function = alpha < 0 ? BinaryFunction::Subtract : BinaryFunction::Add;
+  return cast_to(call, call.add(Binary{function}, {widened(call, both.a), part}), dtype);
+}
+
 // x + alpha * other, x - alpha * other; of truths, whether any is true.
 Results sum(FunctionCall& call, double sign) {
   const double alpha = sign * number_or_truth(call, "alpha", 1.0);
@@ -79,11 +93,9 @@ Results sum(FunctionCall& call, double sign) {
     return {call.add(Affine{1, alpha * number_or_truth(call, "other")}, {x})};
   Pair both = operands(call, "input", "other");
   if (alpha > 0 && are_truths(call, both.a, both.b)) return {call.add(Binary{BinaryFunction::Or}, {both.a, both.b})};
-  if (std::abs(alpha) != 1) {
-    both = promoted(call, both.a, both.b);
-    both.b = scaled(call, both.b, std::abs(alpha));
-  }
-  return {call.add(Binary{alpha < 0 ? BinaryFunction::Subtract : BinaryFunction::Add}, {both.a, both.b})};
+  if (std::abs(alpha) == 1)
+    return {call.add(Binary{alpha < 0 ? BinaryFunction::Subtract : BinaryFunction::Add}, {both.a, both.b})};
+  return {scaled_sum(call, promoted(call, both.a, both.b), alpha)};
 }
 Results add(FunctionCall& call) { return sum(call, 1); }
 Results sub(FunctionCall& call) { return sum(call, -1); }
@@ -97,12 +109,25 @@ Results reversed_sub(FunctionCall& call) {
   Pair both = operands(call, "input", "other");
   if (alpha != 1) {
     both = promoted(call, both.a, both.b);
-    both.a = scaled(call, both.a, alpha);
+    return {scaled_sum(call, {both.b, both.a}, -alpha)};
   }
   return {call.add(Binary{BinaryFunction::Subtract}, {both.b, both.a})};
 }
 
+// A half tensor times or by a number that its type does not have: PyTorch keeps the number in float32, and rounds the result alone.
+// Source: mul_kernel and div_true_kernel of aten/src/ATen/native/cpu/BinaryOpsKernel.cpp, PyTorch 2.13.
+std::optional<ValueId> half_by_number(FunctionCall& call, BinaryFunction function) {
+  const ValueId x = call.optional("input");
+  if (!x || !is_number(call, "other") || !is_half(call.type(x).dtype)) return std::nullopt;
+  const DType dtype = call.type(x).dtype;
+  const double number = number_or_truth(call, "other");
+  if (!std::isfinite(number) || rounded_to(number, dtype) == number) return std::nullopt;
+  const ValueId by = number_constant(call, "other", number, DType::F32);
+  return cast_to(call, call.add(Binary{function}, {widened(call, x), by}), dtype);
+}
+
 Results mul(FunctionCall& call) {
+  if (const auto product = half_by_number(call, BinaryFunction::Multiply)) return {*product};
   const ValueId x = call.optional("input");
   // Zero times infinity is no number: not the zero of a factor that only the shape counts for.
   if (x && is_number(call, "other") && is_real(call, x) && number_or_truth(call, "other") != 0)
@@ -120,6 +145,8 @@ Results binary(FunctionCall& call) {
 
 Results divide(FunctionCall& call) {
   const std::string rounding = call.attrs.word("rounding_mode", "");
+  if (rounding.empty())
+    if (const auto quotient = half_by_number(call, BinaryFunction::Divide)) return {*quotient};
   const auto [a, b] = operands(call, "input", "other", rounding.empty());
   BinaryFunction function = BinaryFunction::Divide;
   if (rounding == "floor") function = BinaryFunction::FloorDivide;
@@ -276,13 +303,12 @@ Results triangle(FunctionCall& call) {
 
 // From x to end: x + weight (end - x), or end - (1 - weight)(end - x) where the weight is no less than a half, whatever
 // its sign. Source: ATen/native/Lerp.h.
-Results lerp(FunctionCall& call) {
-  const ValueId x = call.tensor("input"), end = call.tensor("end");
+ValueId mixed(FunctionCall& call, ValueId x, ValueId end, ValueId weight) {
   const ValueId way = call.add(Binary{BinaryFunction::Subtract}, {end, x});
   const auto from = [&](bool end_of_it, ValueId part) {
     return call.add(Binary{end_of_it ? BinaryFunction::Subtract : BinaryFunction::Add}, {end_of_it ? end : x, part});
   };
-  if (const ValueId weight = call.optional("weight")) {
+  if (weight) {
     if (call.failed()) return {};
     const auto part = [&](ValueId share) { return call.add(Binary{BinaryFunction::Multiply}, {share, way}); };
     const auto near = [&] { return from(false, part(weight)); };
@@ -291,19 +317,27 @@ Results lerp(FunctionCall& call) {
     if (const Tensor* known = call.constant(weight)) {
       std::vector<std::int64_t> truths;
       for (const double w : known->doubles()) truths.push_back(std::abs(w) < 0.5);
-      if (std::ranges::count(truths, 0) == 0) return {near()};
-      if (std::ranges::count(truths, 1) == 0) return {far()};
+      if (std::ranges::count(truths, 0) == 0) return near();
+      if (std::ranges::count(truths, 1) == 0) return far();
       is_small =
           call.add(Cast{DType::Bool}, {call.make_constant("is_small", Tensor::of(known->shape(), std::move(truths)))});
     } else {
       const ValueId half = number_constant(call, "half", 0.5, call.type(weight).dtype);
       is_small = call.add(Binary{BinaryFunction::Less}, {call.add(Unary{Function::Abs}, {weight}), half});
     }
-    return {call.add(Where{}, {is_small, near(), far()})};
+    return call.add(Where{}, {is_small, near(), far()});
   }
-  const double weight = call.attrs.number("weight");
-  const bool from_end = std::abs(weight) >= 0.5;
-  return {from(from_end, call.add(Affine{from_end ? 1 - weight : weight, 0}, {way}))};
+  const double share = call.attrs.number("weight");
+  const bool from_end = std::abs(share) >= 0.5;
+  return from(from_end, call.add(Affine{from_end ? 1 - share : share, 0}, {way}));
+}
+
+Results lerp(FunctionCall& call) {
+  const ValueId x = call.tensor("input"), end = call.tensor("end"), weight = call.optional("weight");
+  if (call.failed()) return {};
+  const DType dtype = call.type(x).dtype;
+  return {
+      cast_to(call, mixed(call, widened(call, x), widened(call, end), weight ? widened(call, weight) : weight), dtype)};
 }
 
 // At rest these hand on what they get; what they would do in training is kept. A layer for pictures, series or volumes may get

@@ -227,6 +227,11 @@ Result<std::optional<Value>> SourceTensor::binary(Interpreter& in, std::string_v
     if (!own) return std::unexpected(own.error());
     const DType beside = tracer.graph[*own].type.dtype;
     const bool makes_fractions = symbol == "/" && !is_floating(beside);
+    if (symbol == "/" && is_half(beside)) {  // as Tensor.__rtruediv__ of torch/_tensor.py: rounded twice
+      auto part = call_function_named(tracer, in, "reciprocal", Arguments{{Value::of(this)}, {}});
+      if (!part) return pass(part);
+      return in.binary("*", *part, other);
+    }
     both = {tracer.constant(in, number_beside(makes_fractions ? DType::F32 : beside, other)), Value::of(this)};
   } else if (reversed) {
     name = found->turned;

@@ -74,12 +74,6 @@ def moveaxis(input, source, destination):
 def split_with_sizes(input, split_sizes, dim=0):
     return torch.split(input, split_sizes, dim)
 
-def addcmul(input, tensor1, tensor2, value=1):
-    return input + value * tensor1 * tensor2
-
-def addcdiv(input, tensor1, tensor2, value=1):
-    return input + value * tensor1 / tensor2
-
 def rot90(input, k=1, dims=(0, 1)):
     a, b = dims
     if k % 4 == 2:
