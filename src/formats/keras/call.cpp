@@ -503,6 +503,8 @@ bool Call::acts_in_training() const {
            std::holds_alternative<Gru>(op) || std::holds_alternative<SimpleRnn>(op);
   };
   const auto& nodes = builder_.graph.nodes;
+  const auto drops = layer.config->find("dropout");
+  if (drops != layer.config->end() && drops->is_number() && *drops > 0) return true;
   return nodes.size() == first_node_ || std::any_of(nodes.begin() + static_cast<std::ptrdiff_t>(first_node_),
                                                     nodes.end(), [&](const Node& node) { return acts(node.op); });
 }

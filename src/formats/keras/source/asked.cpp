@@ -3,6 +3,7 @@
 #include "formats/keras/source/library.h"
 
 #include <algorithm>
+#include <array>
 
 namespace convoy::keras {
 
@@ -170,6 +171,20 @@ Made SourceLibrary::shape_behind(Interpreter& in, const SourceLayer& layer, cons
 }
 
 // An attribute that is not the instance's own. Nothing: there is none.
+namespace {
+
+// layer.units and its like: a number that a constructor takes and keeps as it is.
+std::optional<Value> number_said(const SourceLayer& layer, const std::string& word) {
+  constexpr std::array<std::string_view, 8> kept{"units",   "filters",   "rate",       "num_heads",
+                                                 "key_dim", "input_dim", "output_dim", "depth_multiplier"};
+  const auto said = layer.config.find(word);
+  if (std::ranges::find(kept, word) == kept.end() || said == layer.config.end()) return std::nullopt;
+  if (said->is_number_integer()) return Value::of(said->get<std::int64_t>());
+  return said->is_number() ? std::optional(Value::of(said->get<double>())) : std::nullopt;
+}
+
+}  // namespace
+
 Result<std::optional<Value>> SourceLibrary::asked(Interpreter& in, Instance& instance, const std::string& word) {
   SourceLayer* state = state_of(Value::of(&instance));
   const auto answer = [](Made made) -> Result<std::optional<Value>> {
@@ -205,6 +220,7 @@ Result<std::optional<Value>> SourceLibrary::asked(Interpreter& in, Instance& ins
       state->steps.resize(std::min(state->steps.size(), state->layers.size()));
       return Value();
     });
+  if (const auto number = number_said(*state, word)) return number;
   if (word == "compute_output_shape" && !is_model)
     return in.native(word,
                      [this, state](Interpreter& with, Arguments& given) { return shape_behind(with, *state, given); });

@@ -173,9 +173,10 @@ Made SourceLibrary::called(Interpreter& in, Arguments& given) {
   const Value* own = instance->type->find("call");
   if (own && own->as<python::Function>()) {
     if (auto built = build_once(in, *instance, given); !built) return pass(built);
-    while (given.take("training")) {}
-    // At rest; a parameter without a default is given it, too.
-    if (takes(*own, "training") && given.placed.size() <= 2) given.named.emplace_back("training", Value::of(false));
+    bool trains = false;
+    while (const auto said = given.take("training")) trains = said->is_truth() && said->whole() != 0;
+    // At rest unless the program says otherwise; a parameter without a default is given it, too.
+    if (takes(*own, "training") && given.placed.size() <= 2) given.named.emplace_back("training", Value::of(trains));
     const char* mask = state ? mask_of_own(in, self, *own, given) : nullptr;
     return follow(in, state, *own, std::move(given), mask);
   }

@@ -355,7 +355,8 @@ Made SourceLibrary::call(Interpreter& in, SourceLayer& layer, Arguments& given) 
     call.args.push_back(std::move(*json));
   }
   for (const auto& [word, value] : given.named) {
-    if (word == "training" || word == "name") continue;
+    const bool is_at_rest = word == "training" && !(value.is_truth() && value.whole() != 0);
+    if (is_at_rest || word == "name") continue;
     auto json = argument_json(*this, in, value, call, 0);
     if (!json) return pass(json);
     call.kwargs[word] = std::move(*json);
