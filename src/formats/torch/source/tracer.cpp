@@ -191,14 +191,14 @@ Result<ValueId> Tracer::value_of(SourceTensor& tensor, const std::optional<Shape
                 options_.weights ? "computes with what was computed from weights while the module was built, before a "
                                    "file gave them"
                                  : "computes with what was computed from weights while the module was built");
-  const bool is_of_random = tensor.is_random || (tensor.value && is_drawn(tensor.value) && !follows_script);
+  const bool is_open = follows_script || options_.structure_only;
+  const bool is_of_random = tensor.is_random || (tensor.value && is_drawn(tensor.value) && !is_open);
   if (bound && tensor.value && unfiled_.contains(tensor.value.index))
     return fail(
         Fault::Unsupported,
         "computes with random numbers: a weight that is in no file, as its module is no attribute of the model (is "
         "it in a list that should be an nn.ModuleList, or is it made in forward()?)");
-  if (is_of_random && bound && !options_.structure_only)
-    return fail(Fault::Unsupported, "computes with random numbers");
+  if (is_of_random && bound) return fail(Fault::Unsupported, "computes with random numbers");
   if (tensor.value) return tensor.value;
   if (!tensor.said) tensor.said = wanted;
   if (!tensor.said)
