@@ -29,6 +29,9 @@ Result<std::optional<Value>> own(Interpreter& in, const Value& x, const char* wo
 }
 
 Made whole(Interpreter& in, Arguments& a) {
+  std::optional<Value> said = a.take("base");
+  if (!a.named.empty()) return wrong("int() has no argument '" + a.named[0].first + "'");
+  if (!said && a.placed.size() > 1) said = a.placed[1];
   if (a.placed.empty()) return Value::of(std::int64_t{0});
   const Value x = a.placed[0];
   if (auto made = own(in, x, "int"); !made || *made) return made ? Made(**made) : pass(made);
@@ -38,11 +41,14 @@ Made whole(Interpreter& in, Arguments& a) {
     return Value::of(static_cast<std::int64_t>(x.real()));
   }
   if (const auto* text = x.as<Text>()) {
-    std::int64_t n = 0;
-    const std::string trimmed = text->text.substr(std::min(text->text.find_first_not_of(' '), text->text.size()));
+    const Value base = said.value_or(Value::of(std::int64_t{10}));
+    if (!base.is_whole() || base.whole() < 2 || base.whole() > 36)
+      return fail(Fault::Unsupported, "int() to the base " + repr(in, base));
+    const std::size_t last = text->text.find_last_not_of(" \t\n");
+    const std::string trimmed = last == std::string::npos ? "" : text->text.substr(0, last + 1);
     char* end = nullptr;
     errno = 0;
-    n = std::strtoll(trimmed.c_str(), &end, 10);
+    const std::int64_t n = std::strtoll(trimmed.c_str(), &end, static_cast<int>(base.whole()));
     if (!trimmed.empty() && *end == '\0' && errno == 0) return Value::of(n);
   }
   return fail(Fault::Unsupported, "int() of a " + type_name(x));
@@ -73,9 +79,7 @@ Made truth(Interpreter& in, Arguments& a) {
 
 Made string(Interpreter& in, Arguments& a) {
   if (a.placed.empty()) return in.text("");
-  auto words = in.string_of(a.placed[0]);
-  if (!words) return pass(words);
-  return in.text(std::move(*words));
+  return in.text_or_outside(in.string_of(a.placed[0]));
 }
 
 Made absolute(Interpreter& in, Arguments& a) {
@@ -174,7 +178,7 @@ Made described(Interpreter& in, Arguments& a) {
 }
 
 Made nothing(Interpreter&, Arguments&) { return Value(); }
-Made representation(Interpreter& in, Arguments& a) { return in.text(repr(in, a.placed[0])); }
+Made representation(Interpreter& in, Arguments& a) { return in.text_or_outside(in.written(a.placed[0])); }
 Made letter(Interpreter& in, Arguments& a) {
   if (!a.placed[0].is_whole() || a.placed[0].whole() < 0 || a.placed[0].whole() > 127)
     return fail(Fault::Unsupported, "chr() of other than a number up to 127");
@@ -182,8 +186,12 @@ Made letter(Interpreter& in, Arguments& a) {
 }
 Made number_of_letter(Interpreter&, Arguments& a) {
   const auto* text = a.placed[0].as<Text>();
-  if (!text || text->text.size() != 1) return wrong("ord() of other than one letter");
-  return Value::of(std::int64_t{static_cast<unsigned char>(text->text[0])});
+  if (!text || text->letters().size() != 1) return wrong("ord() of other than one letter");
+  const auto first = static_cast<unsigned char>(text->text[0]);
+  std::int64_t number = text->text.size() == 1 ? first : first & (0x7fU >> text->text.size());
+  for (std::size_t i = 1; i < text->text.size(); ++i)  // six bits a byte of UTF-8
+    number = number * 64 + (static_cast<unsigned char>(text->text[i]) & 0x3fU);
+  return Value::of(number);
 }
 Made slice(Interpreter& in, Arguments& a) {
   if (a.placed.size() == 1) return Value::of(in.make<Cut>(Value(), a.placed[0], Value()));
@@ -217,7 +225,7 @@ class Names : public Object {
 
 Made dir(Interpreter& in, Arguments& a) { return Value::of(in.make<Names>(a.placed[0])); }
 
-constexpr Builtin of_values[] = {{"int", whole, 0, 1},
+constexpr Builtin of_values[] = {{"int", whole, 0, 2},
                                  {"float", real, 0, 1},
                                  {"bool", truth, 0, 1},
                                  {"str", string, 0, 1},
@@ -249,6 +257,60 @@ constexpr const char* refused_functions[] = {"eval", "exec", "compile", "input",
 
 }  // namespace
 
+namespace {
+
+struct Exception {
+  const char *name, *base;
+};
+constexpr Exception exceptions[] = {{"Exception", "BaseException"},
+                                    {"KeyboardInterrupt", "BaseException"},
+                                    {"SystemExit", "BaseException"},
+                                    {"GeneratorExit", "BaseException"},
+                                    {"ArithmeticError", "Exception"},
+                                    {"ZeroDivisionError", "ArithmeticError"},
+                                    {"OverflowError", "ArithmeticError"},
+                                    {"AssertionError", "Exception"},
+                                    {"AttributeError", "Exception"},
+                                    {"EOFError", "Exception"},
+                                    {"ImportError", "Exception"},
+                                    {"LookupError", "Exception"},
+                                    {"IndexError", "LookupError"},
+                                    {"KeyError", "LookupError"},
+                                    {"NameError", "Exception"},
+                                    {"OSError", "Exception"},
+                                    {"FileNotFoundError", "OSError"},
+                                    {"RuntimeError", "Exception"},
+                                    {"NotImplementedError", "RuntimeError"},
+                                    {"RecursionError", "RuntimeError"},
+                                    {"StopIteration", "Exception"},
+                                    {"TypeError", "Exception"},
+                                    {"ValueError", "Exception"},
+                                    {"Warning", "Exception"},
+                                    {"UserWarning", "Warning"},
+                                    {"DeprecationWarning", "Warning"},
+                                    {"FutureWarning", "Warning"},
+                                    {"RuntimeWarning", "Warning"},
+                                    {"PendingDeprecationWarning", "Warning"}};
+
+void add_exceptions(Interpreter& in) {
+  Class* first = in.make_class("BaseException", {});
+  first->is_exception = true;
+  first->attributes.set("__init__", in.native("__init__", [](Interpreter& with, Arguments& a) -> Made {
+    auto* self = a.placed.empty() ? nullptr : a.placed[0].as<Instance>();
+    if (!self) return wrong("an exception without itself");
+    self->attributes.set("args", with.tuple(ValueList(a.placed.begin() + 1, a.placed.end())));
+    return Value();
+  }));
+  in.builtins["BaseException"] = Value::of(first);
+  for (const auto& [name, base] : exceptions)
+    in.builtins[name] = Value::of(in.make_class(name, {in.builtins[base].as<Class>()}));
+  in.exception_class = in.builtins["Exception"].as<Class>();
+  in.builtins["ModuleNotFoundError"] = in.builtins["ImportError"];
+  in.builtins["IOError"] = in.builtins["OSError"];
+}
+
+}  // namespace
+
 void add_builtins(Interpreter& in) {
   std::vector<Builtin> all(std::begin(of_values), std::end(of_values));
   all.insert(all.end(), builtins_of_lists().begin(), builtins_of_lists().end());
@@ -271,38 +333,11 @@ void add_builtins(Interpreter& in) {
                             "' is not read: source is read as data, and nothing is run or opened");
     });
   in.builtins["object"] = Value::of(in.object_class);
-  in.builtins["NotImplemented"] = Value();
-  in.exception_class = in.make_class("Exception", {});
-  in.exception_class->is_exception = true;
-  in.builtins["Exception"] = Value::of(in.exception_class);
-  for (const char* name : {"ValueError",
-                           "TypeError",
-                           "NotImplementedError",
-                           "RuntimeError",
-                           "KeyError",
-                           "ImportError",
-                           "AssertionError",
-                           "AttributeError",
-                           "IndexError",
-                           "NameError",
-                           "OSError",
-                           "StopIteration",
-                           "EOFError",
-                           "FileNotFoundError",
-                           "ZeroDivisionError",
-                           "ArithmeticError",
-                           "KeyboardInterrupt",
-                           "SystemExit",
-                           "IOError",
-                           "Warning",
-                           "UserWarning",
-                           "DeprecationWarning",
-                           "FutureWarning",
-                           "RuntimeWarning",
-                           "PendingDeprecationWarning"})
-    in.builtins[name] = Value::of(in.make_class(name, {in.exception_class}));
-  in.builtins["ModuleNotFoundError"] = in.builtins["ImportError"];
-  in.builtins["BaseException"] = in.builtins["Exception"];
+  in.not_implemented = in.native("NotImplemented", [](Interpreter&, Arguments&) -> Made {
+    return wrong("'NotImplemented' cannot be called; an exception is a NotImplementedError");
+  });
+  in.builtins["NotImplemented"] = in.not_implemented;
+  add_exceptions(in);
 }
 
 }  // namespace convoy::python

@@ -3,7 +3,6 @@
 #include "containers/python/generator.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace convoy::python {
 namespace {
@@ -26,64 +25,94 @@ Made range(Interpreter& in, Arguments& a) {
   return Value::of(in.make<Range>(bounds[0], bounds[1], bounds[2]));
 }
 
+Result<std::vector<Iterator*>> iterators_of(Interpreter& in, const ValueList& all) {
+  std::vector<Iterator*> made;
+  for (const Value& one : all) {
+    const auto iterator = in.iterator(one);
+    if (!iterator) return std::unexpected(iterator.error());
+    made.push_back(*iterator);
+  }
+  return made;
+}
+
+// The next value of each; nothing: the first that has none any more has ended it. Fails where `strict` and others go on.
+Result<std::optional<ValueList>> pull_row(Interpreter& in, const std::vector<Iterator*>& all, bool strict = false) {
+  ValueList row;
+  bool is_ended = all.empty();
+  for (Iterator* iterator : all) {
+    const auto one = in.pull(*iterator);
+    if (!one) return std::unexpected(one.error());
+    const bool is_first = iterator == all.front() && row.empty();
+    if (strict && !is_first && one->has_value() == is_ended)
+      return in.raises("ValueError", "zip() of arguments of different lengths");
+    is_ended = !*one;
+    if (is_ended && !strict) return std::nullopt;
+    if (!is_ended) row.push_back(**one);
+  }
+  if (is_ended) return std::nullopt;
+  if (auto paid = in.charge(static_cast<Size>(row.size()) * 16 + 100); !paid) return pass(paid);
+  return row;
+}
+
+Value generated(Interpreter& in, Generator::Make make) { return Value::of(in.make<Generator>(std::move(make))); }
+
 Made zip(Interpreter& in, Arguments& a) {
-  a.take("strict");
-  std::vector<ValueList> lists;
-  std::size_t shortest = a.placed.empty() ? 0 : std::numeric_limits<std::size_t>::max();
-  for (const Value& one : a.placed) {
-    auto all = in.elements(one);
-    if (!all) return pass(all);
-    shortest = std::min(shortest, all->size());
-    lists.push_back(std::move(*all));
-  }
-  if (auto s = in.charge(static_cast<Size>(shortest * (lists.size() * 16 + 100))); !s) return pass(s);
-  ValueList rows;
-  for (std::size_t i = 0; i < shortest; ++i) {
-    ValueList row;
-    for (const auto& list : lists) row.push_back(list[i]);
-    rows.push_back(in.tuple(std::move(row)));
-  }
-  return Value::of(in.make<Iterator>(std::move(rows)));
+  const auto said = a.take("strict");
+  const auto strict = said ? in.truth(*said) : Result<bool>(false);
+  if (!strict) return std::unexpected(strict.error());
+  auto all = iterators_of(in, a.placed);
+  if (!all) return std::unexpected(all.error());
+  return generated(in, [all = std::move(*all), is_strict = *strict](Interpreter& with) -> Result<std::optional<Value>> {
+    auto row = pull_row(with, all, is_strict);
+    if (!row) return std::unexpected(row.error());
+    return *row ? std::optional(with.tuple(std::move(**row))) : std::nullopt;
+  });
 }
 
 Made enumerate(Interpreter& in, Arguments& a) {
   const auto given = bound(a, "iterable start", 1, "enumerate");
   if (!given) return std::unexpected(given.error());
-  const auto all = in.elements(*(*given)[0]);
+  const auto all = iterators_of(in, {*(*given)[0]});
   if (!all) return std::unexpected(all.error());
-  std::int64_t i = (*given)[1] ? (*given)[1]->whole() : 0;
-  if (auto s = in.charge(static_cast<Size>(all->size()) * 150); !s) return pass(s);
-  ValueList rows;
-  for (const Value& one : *all) rows.push_back(in.tuple({Value::of(i++), one}));
-  return Value::of(in.make<Iterator>(std::move(rows)));
+  const std::int64_t start = (*given)[1] ? (*given)[1]->whole() : 0;
+  return generated(in, [all = *all, i = start](Interpreter& with) mutable -> Result<std::optional<Value>> {
+    const auto row = pull_row(with, all);
+    if (!row) return std::unexpected(row.error());
+    return *row ? std::optional(with.tuple({Value::of(i++), (*row)->front()})) : std::nullopt;
+  });
 }
 
 Made map(Interpreter& in, Arguments& a) {
   if (a.placed.size() < 2) return wrong("map() takes a function and lists");
-  Arguments lists{ValueList(a.placed.begin() + 1, a.placed.end()), {}};
-  const auto rows = zip(in, lists);
-  if (!rows) return rows;
-  ValueList made;
-  for (const Value& row : rows->as<Iterator>()->items) {
-    const auto one = in.call(a.placed[0], row.as<Sequence>()->items);
-    if (!one) return one;
-    made.push_back(*one);
-  }
-  return Value::of(in.make<Iterator>(std::move(made)));
+  const Value function = a.placed[0];
+  const auto all = iterators_of(in, ValueList(a.placed.begin() + 1, a.placed.end()));
+  if (!all) return std::unexpected(all.error());
+  return generated(in, [function, all = *all](Interpreter& with) -> Result<std::optional<Value>> {
+    auto row = pull_row(with, all);
+    if (!row) return std::unexpected(row.error());
+    if (!*row) return std::nullopt;
+    auto made = with.call(function, std::move(**row));
+    if (!made) return pass(made);
+    return *made;
+  });
 }
 
 Made filter(Interpreter& in, Arguments& a) {
-  const auto all = in.elements(a.placed[1]);
+  const Value function = a.placed[0];
+  const auto all = iterators_of(in, {a.placed[1]});
   if (!all) return std::unexpected(all.error());
-  ValueList kept;
-  for (const Value& one : *all) {
-    const auto said = a.placed[0].is_none() ? Made(one) : in.call(a.placed[0], ValueList{one});
-    if (!said) return said;
-    const auto holds = in.truth(*said);
-    if (!holds) return std::unexpected(holds.error());
-    if (*holds) kept.push_back(one);
-  }
-  return Value::of(in.make<Iterator>(std::move(kept)));
+  return generated(in, [function, all = *all](Interpreter& with) -> Result<std::optional<Value>> {
+    for (;;) {
+      const auto row = pull_row(with, all);
+      if (!row) return std::unexpected(row.error());
+      if (!*row) return std::nullopt;
+      const auto said = function.is_none() ? Made((*row)->front()) : with.call(function, **row);
+      if (!said) return std::unexpected(said.error());
+      const auto holds = with.truth(*said);
+      if (!holds) return std::unexpected(holds.error());
+      if (*holds) return (*row)->front();
+    }
+  });
 }
 
 template <bool Tuple>
@@ -173,24 +202,16 @@ Made sum(Interpreter& in, Arguments& a) {
 
 template <bool Any>
 Made some(Interpreter& in, Arguments& a) {
-  if (auto* generator = a.placed[0].as<Generator>()) {  // what stands behind the answer is not looked at
-    for (;;) {
-      const auto one = generator->pull(in);
-      if (!one) return std::unexpected(one.error());
-      if (!*one) return Value::of(!Any);
-      const auto holds = in.truth(**one);
-      if (!holds) return std::unexpected(holds.error());
-      if (*holds == Any) return Value::of(Any);
-    }
-  }
-  const auto all = in.elements(a.placed[0]);
-  if (!all) return std::unexpected(all.error());
-  for (const Value& one : *all) {
-    const auto holds = in.truth(one);
+  const auto iterator = in.iterator(a.placed[0]);
+  if (!iterator) return std::unexpected(iterator.error());
+  for (;;) {  // what stands behind the answer is not looked at
+    const auto one = in.pull(**iterator);
+    if (!one) return std::unexpected(one.error());
+    if (!*one) return Value::of(!Any);
+    const auto holds = in.truth(**one);
     if (!holds) return std::unexpected(holds.error());
     if (*holds == Any) return Value::of(Any);
   }
-  return Value::of(!Any);
 }
 
 Made sorted(Interpreter& in, Arguments& a) {
@@ -228,22 +249,25 @@ Made reversed(Interpreter& in, Arguments& a) {
 }
 
 Made iter(Interpreter& in, Arguments& a) {
-  if (a.placed[0].as<Iterator>()) return a.placed[0];
-  auto all = in.elements(a.placed[0]);
-  if (!all) return pass(all);
-  return Value::of(in.make<Iterator>(std::move(*all)));
+  const auto* instance = a.placed[0].as<Instance>();
+  if (const Value* method = instance ? instance->own_method("__iter__") : nullptr)
+    return in.call(*method, ValueList{a.placed[0]});
+  const auto iterator = in.iterator(a.placed[0]);
+  return iterator ? Made(Value::of(*iterator)) : std::unexpected(iterator.error());
 }
 
 Made next(Interpreter& in, Arguments& a) {
-  if (auto* generator = a.placed[0].as<Generator>()) {
-    const auto one = generator->pull(in);
-    if (!one) return std::unexpected(one.error());
-    if (*one) return **one;
+  const auto* instance = a.placed[0].as<Instance>();
+  if (const Value* method = instance ? instance->own_method("__next__") : nullptr) {
+    auto made = in.call(*method, ValueList{a.placed[0]});
+    return !made && a.placed.size() > 1 && in.catches("StopIteration") ? Made(a.placed[1]) : made;
   }
   auto* iterator = a.placed[0].as<Iterator>();
   if (!iterator) return wrong("next() of a " + type_name(a.placed[0]));
-  if (iterator->next < iterator->items.size()) return iterator->items[iterator->next++];
-  return a.placed.size() > 1 ? Made(a.placed[1]) : Made(wrong("next() finds nothing more"));
+  const auto one = in.pull(*iterator);
+  if (!one) return std::unexpected(one.error());
+  if (*one) return **one;
+  return a.placed.size() > 1 ? Made(a.placed[1]) : Made(in.raises("StopIteration", "next() finds nothing more"));
 }
 
 constexpr Builtin of_lists[] = {{"len", len, 1, 1},

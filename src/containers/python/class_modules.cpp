@@ -14,12 +14,28 @@ class Field : public Object {
  public:
   std::string type_name() const override { return "field"; }
   std::optional<Value> otherwise, factory;
+  bool is_given = true, is_compared = true;  // init=, compare=
 };
+
+Status take_truth(Interpreter& in, Arguments& a, const char* word, bool& into) {
+  const auto said = a.take(word);
+  const auto holds = said ? in.truth(*said) : Result<bool>(into);
+  if (!holds) return std::unexpected(holds.error());
+  into = *holds;
+  return {};
+}
+
+const Field* field_of(const Class& type, const std::string& name) {
+  const Value* found = type.find(name);
+  return found ? found->as<Field>() : nullptr;
+}
 
 Made field(Interpreter& in, Arguments& a) {
   auto* made = in.make<Field>();
   made->otherwise = a.take("default");
   made->factory = a.take("default_factory");
+  if (auto said = take_truth(in, a, "init", made->is_given); !said) return pass(said);
+  if (auto said = take_truth(in, a, "compare", made->is_compared); !said) return pass(said);
   return Value::of(made);
 }
 
@@ -29,13 +45,19 @@ Made fill_fields(Interpreter& in, const std::vector<std::string>& fields, Argume
   if (!self) return wrong("a dataclass without itself");
   a.placed.erase(a.placed.begin());
   std::string words;
-  for (const auto& name : fields) words += (words.empty() ? "" : " ") + name;
+  const auto is_given = [&](const std::string& name) {
+    const auto* said = field_of(*self->type, name);
+    return !said || said->is_given;
+  };
+  for (const auto& name : fields)
+    if (is_given(name)) words += (words.empty() ? "" : " ") + name;
   const auto given = bound(a, words, 0, self->type->name);
   if (!given) return std::unexpected(given.error());
+  std::size_t next = 0;
   for (std::size_t i = 0; i < fields.size(); ++i) {
-    std::optional<Value> value = (*given)[i];
+    std::optional<Value> value = is_given(fields[i]) ? (*given)[next++] : std::nullopt;
     const Value* otherwise = self->type->find(fields[i]);
-    const auto* made = otherwise ? otherwise->as<Field>() : nullptr;
+    const auto* made = field_of(*self->type, fields[i]);
     if (!value && made && made->factory) {
       const auto fresh = in.call(*made->factory, ValueList{});
       if (!fresh) return fresh;
@@ -50,8 +72,30 @@ Made fill_fields(Interpreter& in, const std::vector<std::string>& fields, Argume
   return Value();
 }
 
+// Of two of the same class: their fields are equal.
+Made same_fields(Interpreter& in, const std::vector<std::string>& fields, const Arguments& a) {
+  const auto *x = a.placed.size() == 2 ? a.placed[0].as<Instance>() : nullptr,
+             *y = x ? a.placed[1].as<Instance>() : nullptr;
+  if (!y || x->type != y->type) return in.not_implemented;
+  for (const std::string& name : fields) {
+    const auto* said = field_of(*x->type, name);
+    const Value *one = x->attributes.find(name), *other = y->attributes.find(name);
+    if ((said && !said->is_compared) || !one || !other) continue;
+    const auto same = in.same_or_equal(*one, *other);
+    if (!same) return std::unexpected(same.error());
+    if (!*same) return Value::of(false);
+  }
+  return Value::of(true);
+}
+
 Made data_class(Interpreter& in, Arguments& a) {
-  if (a.placed.empty()) return in.native("dataclass", data_class);  // @dataclass(frozen=True)
+  bool compares = true;
+  if (auto said = take_truth(in, a, "eq", compares); !said) return pass(said);
+  if (a.placed.empty())  // @dataclass(frozen=True)
+    return in.native("dataclass", [compares](Interpreter& with, Arguments& b) -> Made {
+      b.named = {{"eq", Value::of(compares)}};
+      return data_class(with, b);
+    });
   auto* type = a.placed[0].as<Class>();
   if (!type) return wrong("dataclass() of what is no class");
   std::vector<std::string> fields;
@@ -61,6 +105,10 @@ Made data_class(Interpreter& in, Arguments& a) {
   if (!type->attributes.find("__init__"))
     type->attributes.set("__init__", in.native("__init__", [fields](Interpreter& with, Arguments& b) {
       return fill_fields(with, fields, b);
+    }));
+  if (compares && !type->attributes.find("__eq__"))
+    type->attributes.set("__eq__", in.native("__eq__", [fields](Interpreter& with, Arguments& b) {
+      return same_fields(with, fields, b);
     }));
   return a.placed[0];
 }

@@ -1,5 +1,5 @@
 // Classes, their instances, and what is found on them.
-#include "containers/python/interpreter.h"
+#include "containers/python/generator.h"
 
 #include <algorithm>
 #include <array>
@@ -56,8 +56,14 @@ Result<Value> Interpreter::described(Value found, Value self, Class* type) {
   if (const auto* how = found.as<Described>()) {
     if (how->as == Described::As::Static) return how->function;
     if (how->as == Described::As::OfClass) return Value::of(make<Bound>(Value::of(type), how->function));
-    return self.is_none() ? found : call(how->function, ValueList{self});
+    if (self.is_none()) return found;
+    const auto made = call(how->function, ValueList{self});
+    if (auto* holder = self.as<Instance>(); made && holder && how->as == Described::As::Cached)
+      holder->attributes.set(how->name, *made);
+    return made;
   }
+  if (const auto* own = found.as<Instance>())
+    if (const Value* get = own->own_method("__get__")) return call(*get, ValueList{found, self, Value::of(type)});
   if (!self.is_none() && (found.as<Function>() || found.as<Native>())) return Value::of(make<Bound>(self, found));
   return found;
 }
@@ -94,12 +100,11 @@ Result<Value> Class::call(Interpreter& in, Arguments& arguments) {
     return in.call(*made, std::move(arguments));  // ours: programs may not say it
   auto* instance = in.make<Instance>(this);
   const Value self = Value::of(instance);
+  if (is_exception) instance->attributes.set("args", in.tuple(arguments.placed));
   if (const Value* init = find("__init__")) {
     arguments.placed.insert(arguments.placed.begin(), self);
     const auto done = in.call(*init, std::move(arguments));
     if (!done) return done;
-  } else if (is_exception) {
-    instance->attributes.set("args", in.tuple(arguments.placed));
   } else if (!arguments.placed.empty() || !arguments.named.empty()) {
     return fail(Fault::Format, name + "() takes no arguments");
   }
@@ -124,10 +129,21 @@ Value own_way(Interpreter& in, const std::string& word, const Value& self) {
 
 }  // namespace
 
+namespace {
+
+// What a class says of an attribute before its instances do: properties, and descriptors that are set.
+bool goes_before_own(const Value& found) {
+  if (const auto* how = found.as<Described>()) return how->as == Described::As::Property;
+  const auto* own = found.as<Instance>();
+  return own && own->own_method("__set__");
+}
+
+}  // namespace
+
 Result<std::optional<Value>> Instance::attribute(Interpreter& in, const std::string& word) {
   if (word == "__class__") return Value::of(type);
   const Value* of_class = type->find(word);
-  if (of_class && of_class->as<Described>() && of_class->as<Described>()->as == Described::As::Property) {
+  if (of_class && goes_before_own(*of_class)) {
     auto made = in.described(*of_class, Value::of(this), type);
     if (!made) return pass(made);
     return *made;
@@ -141,6 +157,12 @@ Result<std::optional<Value>> Instance::attribute(Interpreter& in, const std::str
       if (made->type() != Value::Type::Ellipsis) return *made;
     }
     if (word == "__setattr__") return own_way(in, word, Value::of(this));
+    if (word.starts_with("__") || is_of_framework()) return std::nullopt;
+    if (const Value* more = own_method("__getattr__")) {
+      auto made = in.call(*more, ValueList{Value::of(this), in.text(word)});
+      if (made) return *made;
+      return in.catches("AttributeError") ? Result<std::optional<Value>>(std::nullopt) : pass(made);
+    }
     return std::nullopt;
   }
   auto made = in.described(*of_class, Value::of(this), type);
@@ -152,7 +174,14 @@ Status Instance::set_attribute(Interpreter& in, const std::string& word, Value v
   const Value* hook = type->find("__setattr__");
   const Value* of_class = type->find(word);
   const bool is_own_way = hook && !hook->as<Native>();  // of the program, which may see to its properties itself
-  if (of_class && of_class->as<Described>() && !is_own_way)
+  const auto* descriptor = of_class ? of_class->as<Instance>() : nullptr;
+  if (const Value* method = descriptor && !is_own_way ? descriptor->own_method("__set__") : nullptr) {
+    auto done = in.call(*method, ValueList{*of_class, Value::of(this), value});
+    if (!done) return pass(done);
+    return {};
+  }
+  const auto* how = of_class ? of_class->as<Described>() : nullptr;
+  if (how && how->as != Described::As::Cached && !is_own_way)
     return fail(Fault::Unsupported, "'" + word + "' is a property, which cannot be set");
   if (hook) {
     auto done = in.call(*hook, ValueList{Value::of(this), in.text(word), value});
@@ -169,6 +198,7 @@ Result<std::optional<Value>> Instance::special(Interpreter& in, const std::strin
   placed.insert(placed.begin(), Value::of(this));
   auto made = in.call(*found, std::move(placed));
   if (!made) return pass(made);
+  if (made->same(in.not_implemented)) return std::nullopt;
   return *made;
 }
 
@@ -252,13 +282,49 @@ Result<Size> Instance::length(Interpreter& in) {
   return Object::length(in);
 }
 
-Result<ValueList> Instance::elements(Interpreter& in) {
+namespace {
+
+// Calls a method until it raises what ends it.
+Iterator* calling(Interpreter& in, const Value& self, const Value& method, const char* end, bool counts) {
+  return in.make<Generator>(
+      [self, method, end, counts, i = std::int64_t{0}](Interpreter& with) mutable -> Result<std::optional<Value>> {
+        auto made = with.call(method, counts ? ValueList{self, Value::of(i++)} : ValueList{self});
+        if (made) return *made;
+        return with.catches(end) ? Result<std::optional<Value>>(std::nullopt) : pass(made);
+      });
+}
+
+}  // namespace
+
+Result<Iterator*> Instance::iterator(Interpreter& in) {
+  const Value self = Value::of(this);
+  if (const Value* next = own_method("__next__"); next && !own_method("__iter__"))
+    return calling(in, self, *next, "StopIteration", false);
   auto made = special(in, "__iter__", {});
-  if (!made) return pass(made);
-  if (!*made) return Object::elements(in);
-  if ((*made)->same(Value::of(this)))
-    return fail(Fault::Unsupported, "a " + type->name + " gives itself as its iterator: __next__ is not followed");
-  return in.elements(**made);
+  if (!made) return std::unexpected(made.error());
+  if (*made) {
+    const auto* given = (*made)->as<Instance>();
+    if (const Value* next = given ? given->own_method("__next__") : nullptr)
+      return calling(in, **made, *next, "StopIteration", false);
+    if ((*made)->same(self)) return fail(Fault::Format, "a " + type->name + " gives itself, which has no __next__");
+    return in.iterator(**made);
+  }
+  if (const Value* item = own_method("__getitem__")) return calling(in, self, *item, "IndexError", true);
+  return std::unexpected(Object::elements(in).error());
+}
+
+Result<ValueList> Instance::elements(Interpreter& in) {
+  const auto all = iterator(in);
+  return all ? in.elements(Value::of(*all)) : std::unexpected(all.error());
+}
+
+bool Instance::is_of_framework() const {
+  return std::ranges::any_of(type->order, [](const Class* one) { return !one->native.empty(); });
+}
+
+const Value* Instance::own_method(const std::string& word) const {
+  const Value* found = type->find(word);
+  return found && found->as<Function>() ? found : nullptr;
 }
 
 Result<bool> Instance::contains(Interpreter& in, Value value) {
@@ -271,7 +337,8 @@ Result<std::optional<Value>> Super::attribute(Interpreter& in, const std::string
   const Value* found = type->find(word, first);
   if (!found) {
     // What every object has.
-    if (word == "__init__") return in.native(word, [](Interpreter&, Arguments&) -> Result<Value> { return Value(); });
+    if (word == "__init__" || word == "__init_subclass__")
+      return in.native(word, [](Interpreter&, Arguments&) -> Result<Value> { return Value(); });
     return std::nullopt;
   }
   auto made = in.described(*found, self.as<Class>() ? Value() : self, type);

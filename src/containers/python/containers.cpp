@@ -1,6 +1,8 @@
 // Texts, lists, tuples, dictionaries, sets and ranges: their items, slices and sums.
+#include "containers/python/formatting.h"
 #include "containers/python/generator.h"
 #include "containers/python/interpreter.h"
+#include "containers/python/unread.h"
 
 #include <algorithm>
 #include <bit>
@@ -13,7 +15,7 @@ Result<std::size_t> index_in(Interpreter& in, Value key, Size n, std::string_vie
   if (!key.is_whole()) return wrong(std::string(what) + " has no item " + repr(in, key));
   const Size i = key.whole() < 0 ? key.whole() + n : key.whole();
   if (i < 0 || i >= n)
-    return wrong("item " + repr(in, key) + " of a " + std::string(what) + " of " + std::to_string(n));
+    return in.raises("IndexError", "item " + repr(in, key) + " of a " + std::string(what) + " of " + std::to_string(n));
   return static_cast<std::size_t>(i);
 }
 
@@ -27,7 +29,7 @@ Result<std::string> key_text(Value key, int depth = 0) {
     return "r" + std::to_string(std::bit_cast<std::uint64_t>(key.real()));
   }
   if (const auto* text = key.as<Text>()) return "s" + text->text;
-  if (const auto* all = key.as<Sequence>()) {
+  if (const auto* all = key.as<Sequence>() ? key.as<Sequence>() : tuple_in(key)) {
     if (!all->is_tuple || depth > 16) return wrong("a list is no key of a dictionary");
     std::string joined = "(";
     for (const Value& one : all->items) {
@@ -38,6 +40,11 @@ Result<std::string> key_text(Value key, int depth = 0) {
     return joined;
   }
   if (key.as<Mapping>()) return wrong("a " + type_name(key) + " is no key of a dictionary");
+  if (const auto* own = key.as<Instance>(); own && own->type->find("__eq__"))
+    return fail(Fault::Unsupported,
+                "a " + type_name(key) + " as a key, whose __eq__ and __hash__ are not followed there");
+  if (const auto* unread = key.as<NotRead>())
+    return fail(Fault::Unsupported, "a " + unread->type_name() + " as a key of a dictionary");
   return "o" + std::to_string(reinterpret_cast<std::uintptr_t>(key.object()));
 }
 
@@ -63,16 +70,24 @@ Result<Part> part_of(const Cut& cut, Size n) {
 // ---- texts
 
 Result<Value> Text::item(Interpreter& in, Value key) {
-  if (const auto* cut = key.as<Cut>()) {
-    const auto part = part_of(*cut, static_cast<Size>(text.size()));
+  const auto* cut = key.as<Cut>();
+  if (is_ascii && !cut) {
+    const auto at = index_in(in, key, static_cast<Size>(text.size()), "str");
+    return at ? in.text(text.substr(*at, 1)) : Result<Value>(std::unexpected(at.error()));
+  }
+  if (auto paid = read(in); !paid) return pass(paid);
+  if (cut) {
+    const auto all = letters();
+    const auto part = part_of(*cut, static_cast<Size>(all.size()));
     if (!part) return std::unexpected(part.error());
     std::string words;
-    for (Size i = 0; i < part->count; ++i) words += text[static_cast<std::size_t>(part->start + i * part->step)];
+    for (Size i = 0; i < part->count; ++i) words += all[static_cast<std::size_t>(part->start + i * part->step)];
     return in.text(std::move(words));
   }
-  const auto at = index_in(in, key, static_cast<Size>(text.size()), "str");
+  const auto all = letters();
+  const auto at = index_in(in, key, static_cast<Size>(all.size()), "str");
   if (!at) return std::unexpected(at.error());
-  return in.text(text.substr(*at, 1));
+  return in.text(std::string(all[*at]));
 }
 
 Result<std::optional<Value>> Text::binary(Interpreter& in, std::string_view symbol, Value other, bool reversed) {
@@ -93,31 +108,10 @@ Result<std::optional<Value>> Text::binary(Interpreter& in, std::string_view symb
     return in.text(std::move(words));
   }
   if (symbol == "%" && !reversed) {
-    // "%d of %s": each mark takes the next value.
-    ValueList given{other};
-    if (const auto* tuple = other.as<Sequence>(); tuple && tuple->is_tuple) given = tuple->items;
-    std::string words;
-    std::size_t next = 0;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-      if (text[i] != '%') {
-        words += text[i];
-        continue;
-      }
-      if (i + 1 < text.size() && text[i + 1] == '%') {
-        words += text[++i];
-        continue;
-      }
-      std::size_t end = i + 1;
-      while (end < text.size() && std::string_view("0123456789.-+ ").find(text[end]) != std::string_view::npos) ++end;
-      if (end >= text.size() || next >= given.size()) return wrong("'%' finds no value to write");
-      const char as = text[end];
-      const std::string how = text.substr(i + 1, end - i - 1);
-      auto one = in.formatted(given[next++], as == 's' || as == 'r' ? how : how + (as == 'i' ? 'd' : as));
-      if (!one) return pass(one);
-      words += *one;
-      i = end;
-    }
-    return in.text(std::move(words));
+    if (auto paid = read(in); !paid) return pass(paid);
+    auto made = in.text_or_outside(marks_filled(in, text, other));
+    if (!made) return pass(made);
+    return *made;
   }
   return std::nullopt;
 }
@@ -125,8 +119,23 @@ Result<std::optional<Value>> Text::binary(Interpreter& in, std::string_view symb
 Result<ValueList> Text::elements(Interpreter& in) {
   if (auto paid = in.charge(static_cast<Size>(text.size()) * 100); !paid) return pass(paid);
   ValueList all;
-  for (const char c : text) all.push_back(in.text(std::string(1, c)));
+  for (const auto letter : letters()) all.push_back(in.text(std::string(letter)));
   return all;
+}
+
+std::vector<std::string_view> Text::letters() const {
+  std::vector<std::string_view> all;
+  for (std::size_t i = 0; i < text.size();) {
+    std::size_t end = i + 1;
+    while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U) ++end;
+    all.push_back(std::string_view(text).substr(i, end - i));
+    i = end;
+  }
+  return all;
+}
+
+bool Text::holds_ascii(std::string_view words) {
+  return std::ranges::all_of(words, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
 Status Text::read(Interpreter& in) const {
@@ -151,7 +160,9 @@ Result<Value> Sequence::item(Interpreter& in, Value key) {
     ValueList some;
     for (Size i = 0; i < part->count; ++i)
       some.push_back(items[static_cast<std::size_t>(part->start + i * part->step)]);
-    return is_tuple ? in.tuple(std::move(some)) : in.list(std::move(some));
+    const Value made = is_tuple ? in.tuple(std::move(some)) : in.list(std::move(some));
+    made.as<Sequence>()->is_size = is_size;
+    return made;
   }
   const auto at = index_in(in, key, static_cast<Size>(items.size()), type_name());
   if (!at) return std::unexpected(at.error());
@@ -230,7 +241,7 @@ Result<std::optional<Value>> Sequence::augmented(Interpreter& in, std::string_vi
   if (is_tuple || symbol != "+") return std::nullopt;
   if (auto* generator = other.as<Generator>()) {  // which may look at what it has given before
     for (;;) {
-      auto one = generator->pull(in);
+      auto one = in.pull(*generator);
       if (!one) return pass(one);
       if (!*one) return Value::of(this);
       items.push_back(**one);
@@ -272,7 +283,7 @@ Result<Value> Mapping::item(Interpreter& in, Value key) {
   const auto found = find(key);
   if (!found) return std::unexpected(found.error());
   if (*found) return **found;
-  if (otherwise.is_none()) return wrong("the dictionary has no key " + repr(in, key));
+  if (otherwise.is_none()) return in.raises("KeyError", "the dictionary has no key " + repr(in, key));
   const auto made = in.call(otherwise, ValueList{});
   if (!made) return made;
   if (auto done = put(in, key, *made); !done) return pass(done);
@@ -305,12 +316,6 @@ Result<bool> Mapping::contains(Interpreter&, Value value) {
 }
 
 Result<std::optional<Value>> Mapping::binary(Interpreter& in, std::string_view symbol, Value other, bool reversed) {
-  if (const auto* keys = other.as<Sequence>(); keys && is_set && (symbol == "&" || symbol == "-" || symbol == "|")) {
-    auto* set = in.make<Mapping>(true);  // keys() & {...}: the keys of a dictionary are a list here
-    for (const Value& key : keys->items)
-      if (auto put = set->put(in, key, Value()); !put) return pass(put);
-    return reversed ? set->binary(in, symbol, Value::of(this), false) : binary(in, symbol, Value::of(set), false);
-  }
   const auto* b = other.as<Mapping>();
   if (!b || reversed || b->is_set != is_set || (symbol != "|" && !(is_set && (symbol == "&" || symbol == "-"))))
     return std::nullopt;
@@ -327,7 +332,7 @@ Result<std::optional<Value>> Mapping::binary(Interpreter& in, std::string_view s
   return Value::of(made);
 }
 
-// ---- ranges and iterators
+// ---- ranges
 
 Size Range::count() const {
   if (step > 0 ? start >= stop : start <= stop) return 0;
@@ -356,30 +361,6 @@ Result<ValueList> Range::elements(Interpreter& in) {
   ValueList all;
   for (Size i = 0; i < n; ++i) all.push_back(Value::of(start + i * step));
   return all;
-}
-
-Result<ValueList> Iterator::elements(Interpreter&) {
-  ValueList rest(items.begin() + static_cast<std::ptrdiff_t>(next), items.end());
-  next = items.size();
-  return rest;
-}
-
-Result<ValueList> Generator::elements(Interpreter& in) {
-  ValueList rest;
-  for (;;) {
-    auto one = pull(in);
-    if (!one) return pass(one);
-    if (!*one) return rest;
-    rest.push_back(**one);
-  }
-}
-
-Result<std::optional<Value>> Generator::pull(Interpreter& in) {
-  if (done_) return std::nullopt;
-  auto made = make_(in);
-  done_ = !made || !*made;
-  if (auto paid = in.charge(16); !paid) return pass(paid);
-  return made;
 }
 
 }  // namespace convoy::python

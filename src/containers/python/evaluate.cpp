@@ -1,6 +1,5 @@
 // Expressions.
 #include "containers/python/evaluator.h"
-#include "containers/python/generator.h"
 #include "containers/python/unread.h"
 
 #include <algorithm>
@@ -36,6 +35,8 @@ Result<T> Evaluator::at(const Syntax& s, Result<T> r) const {
 
 template Result<Evaluator::Next> Evaluator::at(const Syntax&, Result<Evaluator::Next>) const;
 template Result<Value> Evaluator::at(const Syntax&, Result<Value>) const;
+template Result<bool> Evaluator::at(const Syntax&, Result<bool>) const;
+template Result<std::optional<Value>> Evaluator::at(const Syntax&, Result<std::optional<Value>>) const;
 template Result<Arguments> Evaluator::at(const Syntax&, Result<Arguments>) const;
 template Status Evaluator::at(const Syntax&, Status) const;
 
@@ -58,6 +59,7 @@ Result<Value> Evaluator::placeless(const Syntax& s) {
       return fail(Fault::Unsupported, "'" + s.text + "' is a complex number, which is not carried");
     case SyntaxKind::String:
       if (auto paid = in_.charge(static_cast<Size>(s.text.size())); !paid) return pass(paid);
+      if (s.integer == 1) return Value::of(in_.make<Outside>("bytes"));
       return in_.text(s.text);
     case SyntaxKind::Formatted: return formatted(s);
     case SyntaxKind::Name: return name(s);
@@ -81,7 +83,7 @@ Result<Value> Evaluator::placeless(const Syntax& s) {
       if (!holds) return pass(holds);
       return value(s.parts[*holds ? 1 : 2]);
     }
-    case SyntaxKind::Yield: return yield(s);
+    case SyntaxKind::Yield: return fail(Fault::Unsupported, "a 'yield' inside of an expression is not followed");
     case SyntaxKind::Lambda: return function(s);
     case SyntaxKind::Tuple:
     case SyntaxKind::List:
@@ -138,20 +140,6 @@ Result<bool> Evaluator::condition(const Syntax& s) {
   auto made = value(s);
   if (!made) return pass(made);
   return in_.truth(*made);
-}
-
-Result<Value> Evaluator::yield(const Syntax& s) {
-  const auto given = value(s.parts[0]);
-  if (!given) return given;
-  ValueList all{*given};
-  if (s.text == "from") {
-    auto some = in_.elements(*given);
-    if (!some) return pass(some);
-    all = std::move(*some);
-  }
-  yielded.insert(yielded.end(), all.begin(), all.end());
-  if (auto paid = in_.charge(static_cast<Size>(all.size()) * 16); !paid) return pass(paid);
-  return Value();
 }
 
 Result<Value> Evaluator::name(const Syntax& s) {
@@ -321,102 +309,21 @@ Result<Value> Evaluator::sequence(const Syntax& s) {
 Result<Value> Evaluator::dictionary(const Syntax& s) {
   auto* made = in_.make<Mapping>();
   for (std::size_t i = 0; i + 1 < s.parts.size(); i += 2) {
+    const bool has_key = s.parts[i].kind != SyntaxKind::Absent;
+    const auto key = has_key ? value(s.parts[i]) : Result<Value>(Value());
+    if (!key) return key;
     const auto inner = value(s.parts[i + 1]);
     if (!inner) return inner;
-    if (s.parts[i].kind == SyntaxKind::Absent) {
+    if (!has_key) {
       const auto* map = inner->as<Mapping>();
       if (!map) return fail(Fault::Format, "'**' of a " + type_name(*inner));
-      for (const auto& [key, one] : map->entries)
-        if (auto put = made->put(in_, key, one); !put) return pass(put);
+      for (const auto& [word, one] : map->entries)
+        if (auto put = made->put(in_, word, one); !put) return pass(put);
       continue;
     }
-    const auto key = value(s.parts[i]);
-    if (!key) return key;
     if (auto put = made->put(in_, *key, *inner); !put) return pass(put);
   }
   return Value::of(made);
-}
-
-// Names of a comprehension are its own. What is made of each part of what lies outside lies there as well.
-Result<Value> Evaluator::comprehension(const Syntax& s) {
-  auto* scope = in_.make<Scope>(&scope_);
-  Evaluator inner(in_, file_, *scope);
-  ValueList made;
-  const std::size_t first = s.text == "dict" ? 2 : 1;
-  const auto outermost = value(s.parts[first].parts[1]);
-  if (!outermost) return outermost;
-  if (auto* outside = outermost->as<Outside>()) return outside->changed(in_);
-  if (s.text == "generator" && s.parts.size() == first + 1) return generator(s, *outermost, *scope);
-  if (auto done = clause(s, first, *outermost, made, inner); !done) return pass(done);
-  if (s.text == "list") return in_.list(std::move(made));
-  if (s.text == "generator") return Value::of(in_.make<Iterator>(std::move(made)));
-  auto* mapping = in_.make<Mapping>(s.text == "set");
-  for (std::size_t i = 0; i < made.size(); i += first) {
-    const Value key = made[i], one = first == 2 ? made[i + 1] : Value();
-    if (auto put = mapping->put(in_, key, one); !put) return pass(put);
-  }
-  return Value::of(mapping);
-}
-
-// One `for`: its list is known at once, each value is made when it is asked for.
-Result<Value> Evaluator::generator(const Syntax& s, const Value& iterable, Scope& scope) {
-  const Syntax& part = s.parts[1];
-  auto all = in_.elements(iterable);
-  if (!all) return at(part, Result<Value>(pass(all)));
-  return Value::of(in_.make<Generator>([&s, &part, &scope, &file = file_, all = std::move(*all), next = std::size_t{0}](
-                                           Interpreter& in) mutable -> Result<std::optional<Value>> {
-    Evaluator inner(in, file, scope);
-    while (next < all.size()) {
-      if (auto paid = in.step(); !paid) return inner.at(part, Result<std::optional<Value>>(pass(paid)));
-      if (auto set_to = inner.assign(part.parts[0], all[next++]); !set_to) return pass(set_to);
-      const auto holds = inner.passes(part);
-      if (!holds) return std::unexpected(holds.error());
-      if (!*holds) continue;
-      auto made = inner.value(s.parts[0]);
-      if (!made) return pass(made);
-      return *made;
-    }
-    return std::nullopt;
-  }));
-}
-
-// The conditions of a clause.
-Result<bool> Evaluator::passes(const Syntax& part) {
-  for (std::size_t i = 2; i < part.parts.size(); ++i) {
-    const auto condition = value(part.parts[i]);
-    if (!condition) return std::unexpected(condition.error());
-    auto truth = in_.truth(*condition);
-    if (!truth) return at(part, Result<bool>(pass(truth)));
-    if (!*truth) return false;
-  }
-  return true;
-}
-
-Status Evaluator::clause(const Syntax& s, std::size_t index, const Value& outermost, ValueList& into,
-                         Evaluator& inner) {
-  const std::size_t first = s.text == "dict" ? 2 : 1;
-  if (index == s.parts.size()) {
-    for (std::size_t i = 0; i < first; ++i) {
-      const auto one = inner.value(s.parts[i]);
-      if (!one) return std::unexpected(one.error());
-      into.push_back(*one);
-    }
-    return in_.charge(static_cast<Size>(first) * 16);
-  }
-  const Syntax& part = s.parts[index];
-  const auto iterable = index == first ? Result<Value>(outermost) : inner.value(part.parts[1]);
-  if (!iterable) return std::unexpected(iterable.error());
-  const auto all = in_.elements(*iterable);
-  if (!all) return at(part, Status(std::unexpected(all.error())));
-  for (const Value& one : *all) {
-    if (auto paid = in_.step(); !paid) return at(part, paid);
-    if (auto set_to = inner.assign(part.parts[0], one); !set_to) return set_to;
-    const auto holds = inner.passes(part);
-    if (!holds) return std::unexpected(holds.error());
-    if (!*holds) continue;
-    if (auto done = clause(s, index + 1, outermost, into, inner); !done) return done;
-  }
-  return {};
 }
 
 Result<Value> Evaluator::formatted(const Syntax& s) {
@@ -431,12 +338,13 @@ Result<Value> Evaluator::formatted(const Syntax& s) {
     std::string specification;
     if (part.parts[1].kind == SyntaxKind::Formatted) {
       const auto said = formatted(part.parts[1]);
-      if (!said) return said;
+      if (!said || !said->as<Text>()) return said;
       specification = said->as<Text>()->text;
     }
-    auto one = part.text == "r" ? Result<std::string>(repr(in_, *inner)) : in_.formatted(*inner, specification);
-    if (!one) return at(part, Result<Value>(pass(one)));
-    words += *one;
+    const auto one = at(part, in_.formatted_as(*inner, part.text, specification));
+    if (!one) return one;
+    if (!one->as<Text>()) return one;
+    words += one->as<Text>()->text;
   }
   if (auto paid = in_.charge(static_cast<Size>(words.size())); !paid) return pass(paid);
   return in_.text(std::move(words));

@@ -13,23 +13,21 @@ class Evaluator {
   Result<Next> block(const Syntax& s);
   Result<Next> statement(const Syntax& s);
   Value returned;
-  ValueList yielded;
 
  private:
+  friend class GeneratorBody;
+  friend class ComprehensionWalk;
   Result<Value> placeless(const Syntax& s);  // what fails does not say where
   Result<Value> subscript(const Syntax& s);
   Result<Value> slice(const Syntax& s);
   Result<Value> binary(const Syntax& s);
   Result<Value> either(const Syntax& s);
   Result<bool> condition(const Syntax& s);
-  Result<Value> yield(const Syntax& s);
   Result<Value> name(const Syntax& s);
   Result<Value> call(const Syntax& s);
   Result<Arguments> arguments(const Syntax& s, std::size_t first);
   Result<Value> comparison(const Syntax& s);
   Result<Value> comprehension(const Syntax& s);
-  Status clause(const Syntax& s, std::size_t at, const Value& outermost, ValueList& into, Evaluator& inner);
-  Result<Value> generator(const Syntax& s, const Value& iterable, Scope& scope);
   Result<bool> passes(const Syntax& part);
   Result<Value> sequence(const Syntax& s);
   Result<Value> dictionary(const Syntax& s);
@@ -40,13 +38,17 @@ class Evaluator {
   Result<Next> placeless_statement(const Syntax& s);
   Result<Next> annotated(const Syntax& s);
   Result<Next> branches(const Syntax& s);
+  Result<const Syntax*> branch(const Syntax& s);  // the block of an `if` that is gone into; null: none
   Result<Next> loop(const Syntax& s);
   Result<Next> while_loop(const Syntax& s);
-  Result<Next> with(const Syntax& s);
+  Result<Next> with(const Syntax& s, std::size_t from = 0);
+  Result<Next> leave(const Value& context, Result<Next> next);
+  Value exception();
   Result<Next> attempt(const Syntax& s);
   Result<bool> catches(const Syntax& handler, const Class* raised);
   Status define(const Syntax& s);
   Status define_class(const Syntax& s);
+  Status tell_of_class(Class& made, std::vector<std::pair<std::string, Value>> named);
   Status import(const Syntax& s);
   // The value of an import that failed: nothing is said of it before it is used. Fails: limits, and inside a `try` that
   // catches it.

@@ -1,10 +1,8 @@
 // Statements, but for imports and assignments.
 #include "containers/python/evaluator.h"
-#include "containers/python/generator.h"
 #include "containers/python/unread.h"
 
 #include <algorithm>
-#include <ranges>
 #include <utility>
 
 namespace convoy::python {
@@ -97,16 +95,22 @@ bool Evaluator::is_guard(Value condition, const Syntax& block) const {
   return condition.as<Outside>() && ends_in_raise(block) && !in_.expects_exceptions();
 }
 
-Result<Evaluator::Next> Evaluator::branches(const Syntax& s) {
+Result<const Syntax*> Evaluator::branch(const Syntax& s) {
   for (std::size_t i = 0; i + 1 < s.parts.size(); i += 2) {
     const auto condition = value(s.parts[i]);
     if (!condition) return std::unexpected(condition.error());
     if (is_guard(*condition, s.parts[i + 1])) continue;
     const auto holds = in_.truth(*condition);
-    if (!holds) return at(s.parts[i], Result<Next>(std::unexpected(holds.error())));
-    if (*holds) return block(s.parts[i + 1]);
+    if (!holds) return std::unexpected(at(s.parts[i], Result<Next>(std::unexpected(holds.error()))).error());
+    if (*holds) return &s.parts[i + 1];
   }
-  return s.parts.size() % 2 ? block(s.parts.back()) : Result<Next>(Next::Go);
+  return s.parts.size() % 2 ? &s.parts.back() : nullptr;
+}
+
+Result<Evaluator::Next> Evaluator::branches(const Syntax& s) {
+  const auto chosen = branch(s);
+  if (!chosen) return std::unexpected(chosen.error());
+  return *chosen ? block(**chosen) : Result<Next>(Next::Go);
 }
 
 Status Evaluator::assertion(const Syntax& s) {
@@ -115,38 +119,21 @@ Status Evaluator::assertion(const Syntax& s) {
   if (asserted->as<Outside>() && !in_.expects_exceptions()) return {};
   const auto holds = in_.truth(*asserted);
   if (!holds) return std::unexpected(holds.error());
-  if (!*holds) return fail(Fault::Format, "the assertion does not hold");
+  if (!*holds) return in_.raises("AssertionError", "the assertion does not hold");
   return {};
 }
 
 Result<Evaluator::Next> Evaluator::loop(const Syntax& s) {
   const auto iterable = value(s.parts[1]);
   if (!iterable) return std::unexpected(iterable.error());
-  auto* list = iterable->as<Sequence>();
-  const auto* range = iterable->as<Range>();
-  ValueList all;
-  auto* generator = iterable->as<Generator>();
-  if (!list && !range && !generator) {
-    auto gone = in_.elements(*iterable);
-    if (!gone) return at(s.parts[1], Result<Next>(pass(gone)));
-    all = std::move(*gone);
-  }
-  // A list may grow while it is gone through.
-  const auto count = [&] {
-    return range ? static_cast<std::size_t>(range->count()) : (list ? list->items : all).size();
-  };
-  for (std::size_t i = 0; generator || i < count(); ++i) {
+  const auto iterator = in_.iterator(*iterable);
+  if (!iterator) return at(s.parts[1], Result<Next>(std::unexpected(iterator.error())));
+  for (;;) {
     if (auto paid = in_.step(); !paid) return at(s, Result<Next>(pass(paid)));
-    if (generator) {
-      const auto pulled = generator->pull(in_);
-      if (!pulled) return std::unexpected(pulled.error());
-      if (!*pulled) break;
-      all = {**pulled};
-    }
-    const Value one = range  ? Value::of(range->start + static_cast<std::int64_t>(i) * range->step)
-                      : list ? list->items[i]
-                             : all[generator ? 0 : i];
-    if (auto put = assign(s.parts[0], one); !put) return pass(put);
+    const auto one = in_.pull(**iterator);
+    if (!one) return at(s.parts[1], Result<Next>(std::unexpected(one.error())));
+    if (!*one) break;
+    if (auto put = assign(s.parts[0], **one); !put) return pass(put);
     auto next = block(s.parts[2]);
     if (!next || *next == Next::Return) return next;
     if (*next == Next::Break) return Next::Go;
@@ -169,24 +156,54 @@ Result<Evaluator::Next> Evaluator::while_loop(const Syntax& s) {
   return s.parts.size() > 2 ? block(s.parts[2]) : Result<Next>(Next::Go);
 }
 
-// A context that a framework knows: it is entered and left, as torch.no_grad() wants it.
-Result<Evaluator::Next> Evaluator::with(const Syntax& s) {
-  ValueList entered;
-  for (std::size_t i = 0; i + 1 < s.parts.size(); ++i) {
-    const auto context = value(s.parts[i].parts[0]);
-    if (!context) return std::unexpected(context.error());
-    const auto enter = in_.find_attribute(*context, "__enter__");
-    if (!enter) return std::unexpected(enter.error());
-    if (!*enter)
-      return refused(s.parts[i], "'with' a " + type_name(*context) + ", which is not known to change nothing");
-    if (auto told = in_.tell_context(*context, "__enter__"); !told) return pass(told);
-    entered.push_back(*context);
-    if (!s.parts[i].text.empty()) set(s.parts[i].text, *context);
+// A context that a framework knows is entered and left, as torch.no_grad() wants it; one of the program does what its methods
+// say. `from`: the first of the contexts that is not entered yet.
+Result<Evaluator::Next> Evaluator::with(const Syntax& s, std::size_t from) {
+  if (from + 1 == s.parts.size()) return block(s.parts.back());
+  const Syntax& part = s.parts[from];
+  const auto context = value(part.parts[0]);
+  if (!context) return std::unexpected(context.error());
+  const auto enter = in_.find_attribute(*context, "__enter__");
+  if (!enter) return std::unexpected(enter.error());
+  if (!*enter) return refused(part, "'with' a " + type_name(*context) + ", which is not known to change nothing");
+  const auto* own = context->as<Instance>();
+  const bool is_own = own && own->own_method("__enter__") && own->own_method("__exit__");
+  Value named = *context;
+  if (is_own) {
+    const auto given = in_.call(**enter, ValueList{});
+    if (!given) return std::unexpected(given.error());
+    named = *given;
+  } else if (auto told = in_.tell_context(*context, "__enter__"); !told) {
+    return pass(told);
   }
-  auto next = block(s.parts.back());
-  for (const Value& context : entered | std::views::reverse)
-    if (auto told = in_.tell_context(context, "__exit__"); !told) return pass(told);
+  if (!part.text.empty()) set(part.text, named);
+  auto next = with(s, from + 1);
+  if (is_own) return leave(*context, std::move(next));
+  if (auto told = in_.tell_context(*context, "__exit__"); !told) return pass(told);
   return next;
+}
+
+// __exit__ hears of what the program raised, and may catch it. What is only not understood passes through.
+Result<Evaluator::Next> Evaluator::leave(const Value& context, Result<Next> next) {
+  if (!next && !in_.raised_) return next;
+  ValueList told{Value(), Value(), Value()};
+  Class* const raised = in_.raised_;
+  const bool placed = in_.placed_;
+  if (!next) {
+    told = {Value::of(raised), exception(), Value()};
+    in_.placed_ = false;
+  }
+  const Value object = in_.raised_object_;
+  const auto exit = in_.attribute(context, "__exit__");
+  const auto said = exit ? in_.call(*exit, told) : exit;
+  if (!said) return std::unexpected(said.error());
+  if (next) return next;
+  const auto holds = in_.truth(*said);
+  if (!holds) return std::unexpected(holds.error());
+  in_.raised_ = *holds ? nullptr : raised;
+  in_.raised_object_ = object;
+  in_.placed_ = placed && !*holds;
+  return *holds ? Result<Next>(Next::Go) : next;
 }
 
 Result<bool> Evaluator::catches(const Syntax& handler, const Class* raised) {
@@ -200,17 +217,13 @@ Result<bool> Evaluator::catches(const Syntax& handler, const Class* raised) {
   return false;
 }
 
-namespace {
-
-// "the program raises ValueError: no\n    raise ..." -> "no"
-std::string words_of_exception(std::string what) {
-  what.resize(std::min(what.find('\n'), what.size()));
-  if (!what.starts_with("the program raises ")) return what;
-  const auto colon = what.find(": ");
-  return colon == std::string::npos ? "" : what.substr(colon + 2);
+// What `except ... as` names. What Python would say of its own exceptions is not known.
+Value Evaluator::exception() {
+  if (!in_.raised_object_.is_none()) return in_.raised_object_;
+  auto* made = in_.make<Instance>(in_.raised_);
+  made->attributes.set("args", in_.tuple({Value::of(in_.make<Outside>("the text of a " + in_.raised_->name))}));
+  return Value::of(made);
 }
-
-}  // namespace
 
 // Handlers catch what the program itself raises and imports that find nothing. What is not understood is no exception of
 // the program, and passes through.
@@ -236,10 +249,13 @@ Result<Evaluator::Next> Evaluator::attempt(const Syntax& s) {
       const auto caught = catches(s.parts[i], in_.raised_);
       if (!caught) return std::unexpected(caught.error());
       if (!*caught) continue;
+      const Value caught_one = exception();
       in_.raised_ = nullptr;
       in_.placed_ = false;
-      if (!s.parts[i].text.empty()) set(s.parts[i].text, in_.text(words_of_exception(next.error().what)));
+      if (!s.parts[i].text.empty()) set(s.parts[i].text, caught_one);
+      const Value around = std::exchange(in_.handled_, caught_one);
       next = block(s.parts[i].parts[1]);
+      in_.handled_ = around;
       break;
     }
   } else if (next && *next == Next::Go && s.parts[handlers].kind != SyntaxKind::Absent) {
@@ -250,17 +266,22 @@ Result<Evaluator::Next> Evaluator::attempt(const Syntax& s) {
   return !last || *last != Next::Go ? last : next;
 }
 
+// Without a value: what is being handled, once more.
 Status Evaluator::raise(const Syntax& s) {
-  const auto what = value(s.parts[0]);
+  const bool again = s.parts[0].kind == SyntaxKind::Absent && !in_.handled_.is_none();
+  auto what = again ? Result<Value>(in_.handled_) : value(s.parts[0]);
   if (!what) return std::unexpected(what.error());
   std::string said = type_name(*what);
-  in_.raised_ = in_.exception_class;
-  if (auto* type = what->as<Class>()) said = type->name, in_.raised_ = type;
-  if (const auto* instance = what->as<Instance>()) in_.raised_ = instance->type;
-  if (const auto* instance = what->as<Instance>())
-    if (const Value* words = instance->attributes.find("args"))
-      if (const auto* all = words->as<Sequence>(); all && !all->items.empty())
-        said += ": " + in_.string_of(all->items[0]).value_or("");
+  auto* type = what->as<Class>();
+  if (type) said = type->name;
+  if (type && type->is_exception) what = in_.call(*what, ValueList{});
+  if (!what) return std::unexpected(what.error());
+  const auto* instance = what->as<Instance>();
+  in_.raised_ = instance ? instance->type : type ? type : in_.exception_class;
+  in_.raised_object_ = instance ? *what : Value();
+  if (const Value* words = instance ? instance->attributes.find("args") : nullptr)
+    if (const auto* all = words->as<Sequence>(); all && !all->items.empty())
+      said += ": " + in_.string_of(all->items[0]).value_or("");
   return fail(Fault::Unsupported, "the program raises " + said);
 }
 
@@ -277,6 +298,25 @@ Status Evaluator::define(const Syntax& s) {
   return {};
 }
 
+// Its descriptors hear their names, and the classes that it derives from hear of it.
+Status Evaluator::tell_of_class(Class& made, std::vector<std::pair<std::string, Value>> named) {
+  for (const auto& [word, inside] : std::vector(made.attributes.all())) {
+    const auto* descriptor = inside.as<Instance>();
+    const Value* method = descriptor ? descriptor->own_method("__set_name__") : nullptr;
+    if (!method) continue;
+    if (auto done = in_.call(*method, ValueList{inside, Value::of(&made), in_.text(word)}); !done) return pass(done);
+  }
+  if (made.attributes.find("__getattribute__"))
+    return fail(Fault::Unsupported, "'" + made.name + "' has a __getattribute__, which is not followed");
+  const Value* hook = made.find("__init_subclass__", 1);
+  if (!hook && named.empty()) return {};
+  if (!hook) return fail(Fault::Unsupported, "'" + made.name + "' is made with '" + named.front().first + "='");
+  const auto* how = hook->as<Described>();
+  auto done = in_.call(how ? how->function : *hook, Arguments{{Value::of(&made)}, std::move(named)});
+  if (!done) return pass(done);
+  return {};
+}
+
 Status Evaluator::define_class(const Syntax& s) {
   auto given = arguments(s, 2);
   if (!given) return pass(given);
@@ -289,8 +329,8 @@ Status Evaluator::define_class(const Syntax& s) {
       return fail(Fault::Unsupported,
                   "'" + s.text + "' derives from " + repr(in_, base) + ", which is no class that is known");
   }
-  for (const auto& [word, unused] : given->named)
-    if (word != "metaclass") return fail(Fault::Unsupported, "'" + s.text + "' is made with '" + word + "='");
+  if (const auto metaclass = given->take("metaclass"); metaclass && metaclass->as<Class>())
+    return fail(Fault::Unsupported, "'" + s.text + "' is made with a metaclass of the program");
   Class* made = in_.make_class(s.text, bases);
   if (made->order.empty())
     return fail(Fault::Format, "the classes that '" + s.text + "' derives from have no common order");
@@ -303,6 +343,7 @@ Status Evaluator::define_class(const Syntax& s) {
   for (const auto& [word, inside] : scope->names.all()) made->attributes.set(word, inside);
   if (made->is_enum)
     if (auto listed = make_members(in_, *made); !listed) return listed;
+  if (auto told = tell_of_class(*made, std::move(given->named)); !told) return told;
   Value result = Value::of(made);
   for (std::size_t i = s.parts[1].parts.size(); i-- > 0;) {
     const auto decorator = value(s.parts[1].parts[i]);

@@ -1,7 +1,10 @@
 // Functions of functions and of lists: the modules functools, operator and itertools.
+#include "containers/python/generator.h"
+#include "containers/python/kinds.h"
 #include "containers/python/modules.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace convoy::python {
@@ -80,11 +83,31 @@ Made wraps(Interpreter& in, Arguments& a) {
   });
 }
 
+// A function that is called once for equal arguments.
+Made remembering(Interpreter& in, Arguments& a) {
+  if (a.placed.size() != 1) return wrong("a decorator of other than one function");
+  const auto* told = a.placed[0].as<Function>();
+  auto* known = in.make<Mapping>();
+  return in.native(
+      told ? told->name : "decorated", [known, function = a.placed[0]](Interpreter& with, Arguments& b) -> Made {
+        ValueList all = b.placed;
+        for (const auto& [word, value] : b.named) all.push_back(with.tuple({with.text(word), value}));
+        const Value key =
+            with.tuple({Value::of(static_cast<std::int64_t>(b.placed.size())), with.tuple(std::move(all))});
+        const auto found = known->find(key);
+        if (!found) return std::unexpected(found.error());
+        if (*found) return **found;
+        auto made = with.call(function, b);
+        if (!made) return made;
+        if (auto put = known->put(with, key, *made); !put) return pass(put);
+        return made;
+      });
+}
+
 // A decorator that remembers answers, with or without arguments of its own.
 Made cached(Interpreter& in, Arguments& a) {
-  if (a.placed.size() == 1 && a.named.empty() && (a.placed[0].as<Function>() || a.placed[0].as<Class>()))
-    return a.placed[0];
-  return in.native("decorator", as_it_is);
+  if (a.placed.size() == 1 && a.named.empty() && can_be_called(a.placed[0])) return remembering(in, a);
+  return in.native("decorator", remembering);
 }
 
 Made repeat(Interpreter& in, Arguments& a) {
@@ -99,14 +122,18 @@ Made repeat(Interpreter& in, Arguments& a) {
 }
 
 Made chain(Interpreter& in, Arguments& a) {
-  ValueList all;
+  std::vector<Iterator*> all;
   for (const Value& one : a.placed) {
-    const auto some = in.elements(one);
-    if (!some) return std::unexpected(some.error());
-    all.insert(all.end(), some->begin(), some->end());
+    const auto iterator = in.iterator(one);
+    if (!iterator) return std::unexpected(iterator.error());
+    all.push_back(*iterator);
   }
-  if (auto paid = in.charge(static_cast<Size>(all.size()) * 16); !paid) return pass(paid);
-  return Value::of(in.make<Iterator>(std::move(all)));
+  return Value::of(in.make<Generator>(
+      [all = std::move(all), at = std::size_t{0}](Interpreter& with) mutable -> Result<std::optional<Value>> {
+        for (; at < all.size(); ++at)
+          if (auto one = with.pull(*all[at]); !one || *one) return one;
+        return std::nullopt;
+      }));
 }
 
 Made cartesian(Interpreter& in, Arguments& a) {
@@ -147,17 +174,31 @@ Made accumulate(Interpreter& in, Arguments& a) {
   return Value::of(in.make<Iterator>(std::move(sums)));
 }
 
+// islice(all, stop), islice(all, start, stop, step): what lies behind the stop is left in `all`.
 Made islice(Interpreter& in, Arguments& a) {
-  const auto all = in.elements(a.placed[0]);
-  if (!all) return std::unexpected(all.error());
   const bool ends = a.placed.size() == 2;
-  const Cut cut(ends ? Value() : a.placed[1], ends ? a.placed[1] : a.placed[2],
-                a.placed.size() > 3 ? a.placed[3] : Value());
-  const auto part = part_of(cut, static_cast<Size>(all->size()));
-  if (!part) return std::unexpected(part.error());
-  ValueList some;
-  for (Size i = 0; i < part->count; ++i) some.push_back((*all)[static_cast<std::size_t>(part->start + i * part->step)]);
-  return Value::of(in.make<Iterator>(std::move(some)));
+  const Value bounds[] = {ends ? Value() : a.placed[1], ends ? a.placed[1] : a.placed[2],
+                          a.placed.size() > 3 ? a.placed[3] : Value()};
+  Size numbers[] = {0, std::numeric_limits<Size>::max(), 1};
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (bounds[i].is_none()) continue;
+    if (!bounds[i].is_whole() || bounds[i].whole() < (i == 2 ? 1 : 0))
+      return wrong("islice() of other than whole numbers");
+    numbers[i] = bounds[i].whole();
+  }
+  const auto all = in.iterator(a.placed[0]);
+  if (!all) return std::unexpected(all.error());
+  return Value::of(in.make<Generator>([all = *all, passed = Size{0}, next = numbers[0], stop = numbers[1],
+                                       step = numbers[2]](Interpreter& with) mutable -> Result<std::optional<Value>> {
+    for (; passed < std::min(next, stop); ++passed) {
+      if (auto paid = with.step(); !paid) return pass(paid);
+      if (auto one = with.pull(*all); !one || !*one) return one;
+    }
+    if (passed >= stop) return std::nullopt;
+    next = step > stop - next ? stop : next + step;
+    ++passed;
+    return with.pull(*all);
+  }));
 }
 
 }  // namespace
@@ -168,7 +209,11 @@ Module* functools_module(Interpreter& in) {
   m->attributes.set("partial", Value::of(partial_class(in)));
   add_function(in, *m, "wraps", 1, wraps);
   for (const char* name : {"lru_cache", "cache"}) add_function(in, *m, name, 0, cached);
-  m->attributes.set("cached_property", in.builtins["property"]);
+  add_function(in, *m, "cached_property", 1, [](Interpreter& with, Arguments& a) -> Made {
+    const auto* function = a.placed[0].as<Function>();
+    if (!function) return wrong("cached_property() of what is no function");
+    return Value::of(with.make<Described>(Described::As::Cached, a.placed[0], function->name));
+  });
   return m;
 }
 

@@ -1,4 +1,5 @@
-// What (f(x) for x in all) gives: each value is made when it is asked for, so that what stands around it may have changed.
+// What zip, map and functions with `yield` give: each value is made when it is asked for, so that what stands around it may
+// have changed.
 #pragma once
 #include "containers/python/interpreter.h"
 
@@ -13,12 +14,14 @@ class Generator : public Iterator {
   explicit Generator(Make make) : Iterator({}), make_(std::move(make)) {}
   std::string type_name() const override { return "generator"; }
   Result<ValueList> elements(Interpreter& in) override;
-  // The next value; nothing: there is none any more.
-  Result<std::optional<Value>> pull(Interpreter& in);
+  Result<std::optional<Value>> pull(Interpreter& in) override;
 
  private:
   Make make_;
   bool done_ = false;
 };
+
+// The generator that a call of a function with `yield` gives.
+Result<Value> generator_of(Interpreter& in, const Function& function, Scope& scope);
 
 }  // namespace convoy::python

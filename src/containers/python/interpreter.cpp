@@ -4,6 +4,7 @@
 
 #include "base/budget.h"
 #include "containers/python/evaluator.h"
+#include "containers/python/generator.h"
 #include "containers/python/pasted.h"
 #include "containers/python/unread.h"
 
@@ -53,11 +54,12 @@ bool is_special(const std::string& name) { return name.size() > 4 && name.starts
 // of the program.
 bool may_be_said(const std::string& name) {
   static const std::set<std::string> known{
-      "__init__",    "__call__",     "__name__",    "__class__", "__len__",     "__getitem__",  "__setitem__",
-      "__iter__",    "__contains__", "__version__", "__add__",   "__mul__",     "__sub__",      "__enter__",
-      "__exit__",    "__doc__",      "__bool__",    "__radd__",  "__truediv__", "__floordiv__", "__setattr__",
-      "__getattr__", "__is__",       "__isnot__",   "__not__",   "__and__",     "__or__",       "__xor__",
-      "__lshift__",  "__rshift__",   "__eq__",      "__all__",   "__file__",    "__repr__",     "__module__"};
+      "__init__",    "__call__",     "__name__",    "__class__", "__len__",     "__getitem__",      "__setitem__",
+      "__iter__",    "__contains__", "__version__", "__add__",   "__mul__",     "__sub__",          "__enter__",
+      "__exit__",    "__doc__",      "__bool__",    "__radd__",  "__truediv__", "__floordiv__",     "__setattr__",
+      "__getattr__", "__is__",       "__isnot__",   "__not__",   "__and__",     "__or__",           "__xor__",
+      "__lshift__",  "__rshift__",   "__eq__",      "__all__",   "__file__",    "__repr__",         "__module__",
+      "__str__",     "__next__",     "__ne__",      "__lt__",    "__hash__",    "__init_subclass__"};
   return known.contains(name);
 }
 
@@ -73,9 +75,9 @@ Interpreter::Interpreter(std::vector<Library*> libraries, FindSource find, Limit
   add_builtins(*this);
 }
 
-Value Interpreter::text(std::string words) {
+Value Interpreter::text(std::string words, std::string shown) {
   spent_ += static_cast<Size>(words.size());
-  return Value::of(make<Text>(std::move(words)));
+  return Value::of(make<Text>(std::move(words), std::move(shown)));
 }
 Value Interpreter::list(ValueList items) {
   spent_ += static_cast<Size>(items.size()) * 16;
@@ -169,6 +171,19 @@ std::unexpected<Error> Interpreter::forbidden(std::string what) {
   return fail(Fault::Unsupported, std::move(what));
 }
 
+std::unexpected<Error> Interpreter::raises(const char* exception, std::string what) {
+  raised_ = builtins[exception].as<Class>();
+  raised_object_ = Value();
+  return fail(Fault::Format, std::move(what));
+}
+
+bool Interpreter::catches(const char* exception) {
+  if (!raised_ || !raised_->derives_from(builtins[exception].as<Class>())) return false;
+  raised_ = nullptr;
+  placed_ = false;
+  return true;
+}
+
 std::unexpected<Error> Interpreter::fail_again(const Error& first) {
   placed_ = true;
   return std::unexpected(first);
@@ -223,6 +238,7 @@ Result<Value> Interpreter::import_source(const std::string& name, Size dots, con
   }
   if (!source) {
     raised_ = builtins["ImportError"].as<Class>();
+    raised_object_ = Value();
     const std::string named =
         "module '" + std::string(static_cast<std::size_t>(std::min<Size>(dots, 50)), '.') + name + "'";
     if (const std::string root = dots == 0 && advises_root ? advises_root(name) : ""; !root.empty())
@@ -399,12 +415,15 @@ Result<Value> Interpreter::call_function(Function& function, Arguments arguments
   if (function.body->kind != SyntaxKind::Block) return evaluator.value(*function.body);
   for (const Value& context : function.around)
     if (auto told = tell_context(context, "__enter__"); !told) return pass(told);
-  auto done = evaluator.block(*function.body);
+  Result<Value> made = Value();
+  Status done;
+  if (function.yields) made = generator_of(*this, function, *scope);
+  else if (auto next = evaluator.block(*function.body); !next) done = pass(next);
+  else made = evaluator.returned;
   for (const Value& context : function.around | std::views::reverse)
     if (auto told = tell_context(context, "__exit__"); !told) return pass(told);
   if (!done) return pass(done);
-  if (function.yields) return Value::of(make<Iterator>(std::move(evaluator.yielded)));
-  return evaluator.returned;
+  return made;
 }
 
 Status Interpreter::tell_context(const Value& context, const std::string& word) {

@@ -99,7 +99,7 @@ class Interpreter {
     objects_.push_back(std::move(made));
     return object;
   }
-  Value text(std::string words);
+  Value text(std::string words, std::string shown = "");
   Value list(ValueList items);
   Value tuple(ValueList items);
   Value native(std::string name, NativeFunction function);
@@ -119,27 +119,40 @@ class Interpreter {
   Result<bool> truth(Value value);
   Result<Size> length(Value value);
   Result<ValueList> elements(Value value);
+  Result<Iterator*> iterator(Value value);
+  Result<std::optional<Value>> pull(Iterator& of);
   Result<bool> contains(Value container, Value value);
   Result<Value> binary(std::string_view symbol, Value a, Value b);
   Result<Value> unary(std::string_view symbol, Value a);
   Result<bool> compare(std::string_view symbol, Value a, Value b);  // == != < <= > >=
   Result<std::optional<bool>> said_by_program(std::string_view symbol, Value a, Value b);
   Result<bool> equal(Value a, Value b) { return compare("==", a, b); }
+  Result<bool> same_or_equal(Value a, Value b);  // as `in`, lists and their methods ask
   Result<Value> call_function(Function& function, Arguments arguments);
-  // "__enter__" or "__exit__" of a framework's context; those of a program's own classes, and what lacks them, do nothing.
+  // "__enter__" or "__exit__" of a framework's context; what lacks them does nothing.
   Status tell_context(const Value& context, const std::string& word);
+  // Fails as Python raises it, so that the program may catch it.
+  std::unexpected<Error> raises(const char* exception, std::string what);
+  // Whether what has just failed is this exception, or derives from it: it is caught then.
+  bool catches(const char* exception);
   // An attribute that was found on a class, for this instance.
   Result<Value> described(Value found, Value self, Class* type);
 
   // `from`: the file that imports, for what lies beside it.
   Result<Value> import(const std::string& name, const ProgramFile* from = nullptr);
-  // As str() and format() write it.
+  // As repr(), str() and format() write it. Fails (Unsupported): what Python writes there is not known.
+  Result<std::string> written(Value value);
   Result<std::string> string_of(Value value);
   Result<std::string> formatted(Value value, const std::string& specification);
+  // The text, or where it is not known what stands for it: the program may print it, and nothing may depend on it.
+  Result<Value> text_or_outside(Result<std::string> words);
+  // "{value!r:>4}"; conversion: "r", "s" or empty.
+  Result<Value> formatted_as(Value value, const std::string& conversion, const std::string& specification);
 
   std::map<std::string, Value> builtins;
   Class* object_class = nullptr;  // `object`
   Class* exception_class = nullptr;  // `Exception`
+  Value not_implemented;  // `NotImplemented`: what a method gives that has no answer
   // A folder where FindSource would find a module if it were allowed to look there; empty: none is known.
   std::function<std::string(const std::string& module)> advises_root;
 
@@ -166,6 +179,7 @@ class Interpreter {
   int handlers_ = 0;  // `try` blocks with handlers that the program stands in
   bool placed_ = false;
   Class* raised_ = nullptr;  // what the program raised, or the import that found nothing: what `except` can catch
+  Value raised_object_, handled_;  // the exception itself, and the one whose handler is running; None: there is none
 };
 
 // The arguments of a function of ours by the names in `words`: "size *dim" has its own rules beside it. Fails: an

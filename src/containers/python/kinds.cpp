@@ -44,7 +44,8 @@ bool is_type(const Value& value) {
 bool can_be_gone_through(const Value& value) {
   const auto* instance = value.as<Instance>();
   return value.as<Sequence>() || value.as<Mapping>() || value.as<Range>() || value.as<Text>() || value.as<Iterator>() ||
-         type_name(value) == "Tensor" || (instance && instance->type->find("__iter__"));
+         type_name(value) == "Tensor" || type_name(value).starts_with("dict_") ||
+         (instance && instance->type->find("__iter__"));
 }
 
 bool is_of(const Value& value, const std::string& name) {
@@ -53,6 +54,8 @@ bool is_of(const Value& value, const std::string& name) {
   if (name == "float") return value.is_real();
   if (name == "NoneType") return value.is_none();
   if (name == "FunctionType") return value.as<Function>() != nullptr;
+  if (name == "tuple" || name == "Sequence")
+    if (tuple_in(value)) return true;
   if (name == "Sequence") return own == "list" || own == "tuple" || own == "range" || own == "str";
   if (name == "Mapping") return own == "dict";
   if (name == "Iterable") return can_be_gone_through(value);
@@ -122,9 +125,21 @@ Made isinstance(Interpreter& in, Arguments& a) {
   return Value::of(*is);
 }
 
-Made issubclass(Interpreter&, Arguments& a) {
-  const auto *x = a.placed[0].as<Class>(), *y = a.placed[1].as<Class>();
-  return Value::of(x && y && x->derives_from(y));
+Made issubclass(Interpreter& in, Arguments& a) {
+  const Value type = a.placed[0], of = a.placed[1];
+  if (const auto* several = of.as<Sequence>()) {
+    for (const Value& one : several->items) {
+      Arguments pair{{type, one}, {}};
+      if (auto is = issubclass(in, pair); !is || is->whole()) return is;
+    }
+    return Value::of(false);
+  }
+  const auto *x = type.as<Class>(), *y = of.as<Class>();
+  if (y) return Value::of(y == in.object_class || (x && x->derives_from(y)));
+  const auto *native = type.as<Native>(), *other = of.as<Native>();
+  if (other && x) return Value::of(other->name == "tuple" && x->find("_fields"));
+  if (!native || !other) return fail(Fault::Unsupported, "issubclass() of what are no classes that are known");
+  return Value::of(type.same(of) || (native->name == "bool" && other->name == "int"));
 }
 
 }  // namespace convoy::python

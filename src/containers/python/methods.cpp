@@ -1,5 +1,7 @@
 // Methods of texts, lists, tuples, dictionaries and sets, and how values are written into texts.
+#include "containers/python/dictionary_views.h"
 #include "containers/python/interpreter.h"
+#include "containers/python/unread.h"
 
 #include <algorithm>
 #include <array>
@@ -49,6 +51,7 @@ Made join(Interpreter& in, Text& self, Taken& a) {
   if (!all) return std::unexpected(all.error());
   std::string words;
   for (std::size_t i = 0; i < all->size(); ++i) {
+    if ((*all)[i].as<NotRead>()) return (*all)[i];
     const auto one = word((*all)[i], "join");
     if (!one) return std::unexpected(one.error());
     if (i) words += self.text;
@@ -94,6 +97,7 @@ Made begins(Interpreter& in, Text& self, Taken& a) {
 
 template <bool Upper>
 Made cased(Interpreter& in, Text& self, Taken&) {
+  if (!self.is_ascii) return fail(Fault::Unsupported, "upper() or lower() of a text beyond ASCII");
   std::string words = self.text;
   for (char& c : words) {
     if (Upper && c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
@@ -132,12 +136,17 @@ Made text_count(Interpreter&, Text& self, Taken& a) {
   return Value::of(n);
 }
 
+// The letters in front of a byte.
+Value letters_before(const Text& self, std::size_t at) {
+  return Value::of(static_cast<std::int64_t>(Text(self.text.substr(0, at)).letters().size()));
+}
+
 Made text_index(Interpreter&, Text& self, Taken& a) {
   const auto part = word(a[0], "index");
   if (!part) return std::unexpected(part.error());
   const auto at = self.text.find(*part);
   if (at == std::string::npos) return wrong("index() of what is not in the text");
-  return Value::of(static_cast<std::int64_t>(at));
+  return letters_before(self, at);
 }
 
 Made strip(Interpreter& in, Text& self, Taken& a) {
@@ -166,7 +175,7 @@ Made text_find(Interpreter&, Text& self, Taken& a) {
   const auto part = word(a[0], "find");
   if (!part) return std::unexpected(part.error());
   const auto at = self.text.find(*part);
-  return Value::of(at == std::string::npos ? std::int64_t{-1} : static_cast<std::int64_t>(at));
+  return at == std::string::npos ? Value::of(std::int64_t{-1}) : letters_before(self, at);
 }
 
 Made digits(Interpreter&, Text& self, Taken&) {
@@ -191,8 +200,9 @@ Made format(Interpreter& in, Text& self, Arguments& given) {
     const auto end = self.text.find('}', i);
     if (end == std::string::npos) return wrong("format() of a text without its closing '}'");
     const std::string field = self.text.substr(i + 1, end - i - 1);
-    const std::string name = field.substr(0, field.find(':'));
-    const std::string how = name.size() < field.size() ? field.substr(name.size() + 1) : "";
+    const std::string said = field.substr(0, field.find(':')), name = said.substr(0, said.find('!'));
+    const std::string how = said.size() < field.size() ? field.substr(said.size() + 1) : "";
+    const std::string conversion = name.size() < said.size() ? said.substr(name.size() + 1) : "";
     std::optional<Value> value;
     if (name.empty()) {
       if (next < given.placed.size()) value = given.placed[next++];
@@ -204,10 +214,11 @@ Made format(Interpreter& in, Text& self, Arguments& given) {
         if (key == name) value = one;
     }
     if (!value) return fail(Fault::Unsupported, "format() finds no value for '{" + field + "}'");
-    auto one = in.formatted(*value, how);
-    if (!one) return pass(one);
-    words += *one;
-    if (auto paid = in.charge(static_cast<Size>(one->size())); !paid) return pass(paid);
+    const auto one = in.formatted_as(*value, conversion, how);
+    if (!one || !one->as<Text>()) return one;
+    const std::string& written = one->as<Text>()->text;
+    words += written;
+    if (auto paid = in.charge(static_cast<Size>(written.size())); !paid) return pass(paid);
     i = end;
   }
   return in.text(std::move(words));
@@ -261,7 +272,7 @@ Made list_pop(Interpreter&, Sequence& self, Taken& a) {
 }
 Made list_index(Interpreter& in, Sequence& self, Taken& a) {
   for (std::size_t i = 0; i < self.items.size(); ++i) {
-    const auto same = in.equal(self.items[i], *a[0]);
+    const auto same = in.same_or_equal(self.items[i], *a[0]);
     if (!same) return std::unexpected(same.error());
     if (*same) return Value::of(static_cast<std::int64_t>(i));
   }
@@ -270,7 +281,7 @@ Made list_index(Interpreter& in, Sequence& self, Taken& a) {
 Made list_count(Interpreter& in, Sequence& self, Taken& a) {
   std::int64_t n = 0;
   for (const Value& one : self.items) {
-    const auto same = in.equal(one, *a[0]);
+    const auto same = in.same_or_equal(one, *a[0]);
     if (!same) return std::unexpected(same.error());
     n += *same;
   }
@@ -310,13 +321,9 @@ constexpr std::array list_methods{
 
 // ---- dictionaries and sets
 
-template <int What>  // 0: keys, 1: values, 2: pairs
+template <View::Of What>
 Made parts(Interpreter& in, Mapping& self, Taken&) {
-  if (auto paid = in.charge(static_cast<Size>(self.entries.size()) * 100); !paid) return pass(paid);
-  ValueList all;
-  for (const auto& [key, value] : self.entries)
-    all.push_back(What == 0 ? key : What == 1 ? value : in.tuple({key, value}));
-  return in.list(std::move(all));
+  return Value::of(in.make<View>(self, What));
 }
 Made get(Interpreter&, Mapping& self, Taken& a) {
   const auto found = self.find(*a[0]);
@@ -349,6 +356,7 @@ Made update(Interpreter& in, Mapping& self, Arguments& given) {
 }
 Made map_copy(Interpreter& in, Mapping& self, Taken&) {
   auto* made = in.make<Mapping>(self.is_set);
+  made->otherwise = self.otherwise;
   for (const auto& [key, value] : self.entries)
     if (auto put = made->put(in, key, value); !put) return pass(put);
   return Value::of(made);
@@ -404,9 +412,9 @@ Made set_update(Interpreter& in, Mapping& self, Taken& a) {
   return Value();
 }
 
-constexpr std::array dict_methods{Method<Mapping>{"keys", "", 0, parts<0>},
-                                  Method<Mapping>{"values", "", 0, parts<1>},
-                                  Method<Mapping>{"items", "", 0, parts<2>},
+constexpr std::array dict_methods{Method<Mapping>{"keys", "", 0, parts<View::Of::Keys>},
+                                  Method<Mapping>{"values", "", 0, parts<View::Of::Values>},
+                                  Method<Mapping>{"items", "", 0, parts<View::Of::Items>},
                                   Method<Mapping>{"get", "key default", 1, get},
                                   Method<Mapping>{"setdefault", "key default", 1, setdefault},
                                   Method<Mapping>{"pop", "key default", 1, map_pop},

@@ -147,11 +147,15 @@ Module* contexts_module(Interpreter& in) {
 }
 
 Made shallow_copy(Interpreter& in, Value of) {
-  const auto method = in.find_attribute(of, "copy");
+  if (!of.is_object() || of.as<Text>() || of.as<Range>() || of.as<Function>() || of.as<Class>() || tuple_in(of))
+    return of;
+  const auto* instance = of.as<Instance>();
+  if (const Value* own = instance ? instance->own_method("__copy__") : nullptr) return in.call(*own, ValueList{of});
+  const auto method = instance ? Result<std::optional<Value>>(std::nullopt) : in.find_attribute(of, "copy");
   if (!method) return std::unexpected(method.error());
   if (*method) return in.call(**method, ValueList{});
-  const auto* instance = of.as<Instance>();
-  if (!instance || instance->extra) return fail(Fault::Unsupported, "a copy of a " + type_name(of));
+  if (!instance || instance->extra || instance->is_of_framework())
+    return fail(Fault::Unsupported, "a copy of a " + type_name(of));
   auto* same = in.make<Instance>(instance->type);
   same->attributes = instance->attributes;
   if (auto paid = in.charge(static_cast<Size>(same->attributes.all().size()) * 64); !paid) return pass(paid);

@@ -130,9 +130,9 @@ Result<std::optional<bool>> Interpreter::said_by_program(std::string_view symbol
   struct Method {
     std::string_view symbol, name, turned;
   };
-  static constexpr std::array methods{Method{"<", "__lt__", "__gt__"}, Method{">", "__gt__", "__lt__"},
+  static constexpr std::array methods{Method{"<", "__lt__", "__gt__"},  Method{">", "__gt__", "__lt__"},
                                       Method{"<=", "__le__", "__ge__"}, Method{">=", "__ge__", "__le__"},
-                                      Method{"!=", "__ne__", "__ne__"}};
+                                      Method{"!=", "__ne__", "__ne__"}, Method{"==", "__eq__", "__eq__"}};
   const auto method = std::ranges::find(methods, symbol, &Method::symbol);
   if (method == methods.end()) return std::nullopt;
   for (const bool turned : {false, true}) {
@@ -142,11 +142,15 @@ Result<std::optional<bool>> Interpreter::said_by_program(std::string_view symbol
     if (!found) continue;
     const auto made = call(*found, ValueList{self, other});
     if (!made) return std::unexpected(made.error());
+    if (made->same(not_implemented)) continue;
     const auto holds = truth(*made);
     if (!holds) return std::unexpected(holds.error());
     return *holds;
   }
-  return std::nullopt;
+  if (symbol != "!=") return std::nullopt;
+  const auto same = said_by_program("==", a, b);
+  if (!same || !*same) return same;
+  return !**same;
 }
 
 // What an object answers may ask another one, as a method of the program says: each of these questions counts as a call.
@@ -187,14 +191,21 @@ Result<bool> Interpreter::compare(std::string_view symbol, Value a, Value b) {
     if (a.same(b)) return true;
     const auto *s = a.as<Text>(), *t = b.as<Text>();
     if (s && t) return s->text == t->text;
-    auto *x = a.as<Sequence>(), *y = b.as<Sequence>();
+    const auto *x = a.as<Sequence>() ? a.as<Sequence>() : tuple_in(a),
+               *y = b.as<Sequence>() ? b.as<Sequence>() : tuple_in(b);
     if (x && y) {
       if (x->is_tuple != y->is_tuple || x->items.size() != y->items.size()) return false;
       for (std::size_t i = 0; i < x->items.size(); ++i) {
-        auto same = compare("==", x->items[i], y->items[i]);
+        auto same = same_or_equal(x->items[i], y->items[i]);
         if (!same || !*same) return same;
       }
       return true;
+    }
+    const auto *first = a.as<Range>(), *second = b.as<Range>();
+    if (first && second) {
+      const Size n = first->count();
+      return n == second->count() &&
+             (n == 0 || (first->start == second->start && (n == 1 || first->step == second->step)));
     }
     auto *m = a.as<Mapping>(), *n = b.as<Mapping>();
     if (m && n) {
@@ -203,7 +214,7 @@ Result<bool> Interpreter::compare(std::string_view symbol, Value a, Value b) {
         const auto there = n->find(key);
         if (!there) return std::unexpected(there.error());
         if (!*there) return false;
-        auto same = m->is_set ? Result<bool>(true) : compare("==", value, **there);
+        auto same = m->is_set ? Result<bool>(true) : same_or_equal(value, **there);
         if (!same || !*same) return same;
       }
       return true;
@@ -219,6 +230,8 @@ Result<bool> Interpreter::compare(std::string_view symbol, Value a, Value b) {
   if (symbol == "==") return false;
   return fail(Fault::Format, "a " + python::type_name(a) + " and a " + python::type_name(b) + " have no order");
 }
+
+Result<bool> Interpreter::same_or_equal(Value a, Value b) { return a.same(b) ? Result<bool>(true) : equal(a, b); }
 
 Result<Size> Interpreter::length(Value value) {
   if (!value.is_object()) return fail(Fault::Format, "a " + python::type_name(value) + " has no length");

@@ -18,7 +18,7 @@ enum class SyntaxKind : std::uint8_t {
   Integer,
   Real,
   Imaginary,  // text: as written
-  String,  // text
+  String,  // text; integer: 1 where it is bytes
   Formatted,  // f-string: String and Replacement parts
   Replacement,  // value, specification (Formatted or Absent); text: "r", "s" or empty
   Ellipsis,

@@ -320,7 +320,9 @@ SyntaxParser::Made SyntaxParser::try_statement() {
 Result<Syntax> parse_program(std::string_view text) {
   auto tokens = tokens_of(text, Layout::Lines);
   if (!tokens) return pass(tokens);
-  return SyntaxParser(text, std::move(*tokens)).program();
+  auto tree = SyntaxParser(text, std::move(*tokens)).program();
+  if (tree) name_privates(*tree, "");
+  return tree;
 }
 
 std::string line_around(std::string_view text, std::size_t at) {

@@ -11,6 +11,7 @@ SyntaxParser::Made SyntaxParser::strings() {
   while (token().kind == TokenKind::String || token().kind == TokenKind::Formatted) {
     if (token().kind == TokenKind::String) {
       plain.text += token().text;
+      plain.integer = token().integer;
     } else {
       auto one = formatted(token());
       if (!one) return one;
@@ -67,7 +68,8 @@ SyntaxParser::Made SyntaxParser::replacement(std::string_view body, std::size_t&
   if (!value) return value;
   std::string conversion;
   if (end < body.size() && body[end] == '!') conversion = body.substr(end + 1, 1), end += 2;
-  if (says_itself && conversion.empty()) conversion = "r";
+  const bool has_format = end < body.size() && body[end] == ':';
+  if (says_itself && conversion.empty() && !has_format) conversion = "r";
   Syntax format = leaf(SyntaxKind::Absent);
   if (end < body.size() && body[end] == ':') {
     const std::size_t first = ++end;

@@ -245,6 +245,7 @@ class Reader {
     }
     at_ += close.size();
     keep(TokenKind::String, from, std::move(value));
+    tokens_.back().integer = of_bytes ? 1 : 0;
     return {};
   }
 

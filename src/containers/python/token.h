@@ -28,7 +28,7 @@ struct Token {
   TokenKind kind = TokenKind::End;
   std::size_t at = 0, end = 0;  // bytes [at, end) of the text
   std::string text;  // Name, Symbol, numbers: as written; String: its characters, escapes undone
-  std::int64_t integer = 0;
+  std::int64_t integer = 0;  // of a String: 1 where it is bytes
   double real = 0;
   std::size_t inside = 0;  // Formatted: where its text begins
 };

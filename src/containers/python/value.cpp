@@ -1,7 +1,7 @@
 // Names, arguments, and what objects answer that override nothing.
 #include "containers/python/value.h"
 
-#include "containers/python/interpreter.h"
+#include "containers/python/formatting.h"
 
 #include <algorithm>
 #include <charconv>
@@ -60,14 +60,14 @@ Result<bool> Object::truth(Interpreter&) { return true; }
 Result<Size> Object::length(Interpreter&) { return cannot(*this, "has no length"); }
 Result<ValueList> Object::elements(Interpreter&) { return cannot(*this, "cannot be gone through"); }
 Result<bool> Object::contains(Interpreter& in, Value value) {
-  const auto all = elements(in);
-  if (!all) return std::unexpected(all.error());
-  for (const Value& one : *all) {
-    const auto same = in.equal(one, value);
-    if (!same) return same;
-    if (*same) return true;
-  }
-  return false;
+  const auto all = iterator(in);
+  return all ? (*all)->contains(in, value) : std::unexpected(all.error());
+}
+
+const Sequence* tuple_in(const Value& value) {
+  const auto* instance = value.as<Instance>();
+  const auto* all = instance ? dynamic_cast<const Sequence*>(instance->extra) : value.as<Sequence>();
+  return all && all->is_tuple ? all : nullptr;
 }
 
 std::string type_name(const Value& value) {
@@ -82,10 +82,7 @@ std::string type_name(const Value& value) {
   return "object";
 }
 
-namespace {
-
-// The shortest digits that read back as the same number, as Python prints them.
-std::string real_text(double x) {
+std::string text_of_real(double x) {
   if (std::isnan(x)) return "nan";
   if (std::isinf(x)) return x < 0 ? "-inf" : "inf";
   char digits[40];
@@ -98,6 +95,8 @@ std::string real_text(double x) {
   return text;
 }
 
+namespace {
+
 void write(Interpreter& in, const Value& value, std::string& out, int depth) {
   constexpr std::size_t longest = 400;
   if (out.size() > longest || depth > 8) {
@@ -109,7 +108,7 @@ void write(Interpreter& in, const Value& value, std::string& out, int depth) {
     case Value::Type::Ellipsis: out += "Ellipsis"; return;
     case Value::Type::Truth: out += value.whole() ? "True" : "False"; return;
     case Value::Type::Integer: out += std::to_string(value.whole()); return;
-    case Value::Type::Real: out += real_text(value.real()); return;
+    case Value::Type::Real: out += text_of_real(value.real()); return;
     case Value::Type::Object: break;
   }
   if (const auto* text = value.as<Text>()) {

@@ -15,6 +15,7 @@
 namespace convoy::python {
 
 class Interpreter;
+class Iterator;
 class Object;
 struct Syntax;
 struct ProgramFile;
@@ -112,6 +113,8 @@ class Object {
   virtual Result<bool> truth(Interpreter&);
   virtual Result<Size> length(Interpreter&);
   virtual Result<ValueList> elements(Interpreter&);
+  // What goes through it once; what changes in between is seen where Python sees it.
+  virtual Result<Iterator*> iterator(Interpreter&);
   virtual Result<bool> contains(Interpreter&, Value value);
   // Of a key that a dictionary does not hold. Fails: it may be one of its numbers all the same.
   virtual Status expect_no_number() const { return {}; }
@@ -121,18 +124,25 @@ class Object {
 
 class Text : public Object {
  public:
-  explicit Text(std::string words) : text(std::move(words)) {}
+  explicit Text(std::string words, std::string said = "")
+      : text(std::move(words)),
+        shown(std::move(said)),
+        is_ascii(holds_ascii(text)) {}
   std::string type_name() const override { return "str"; }
   Result<std::optional<Value>> attribute(Interpreter&, const std::string& name) override;
   Result<Value> item(Interpreter&, Value key) override;
   Result<std::optional<Value>> binary(Interpreter&, std::string_view symbol, Value other, bool reversed) override;
   Result<bool> truth(Interpreter&) override { return !text.empty(); }
-  Result<Size> length(Interpreter&) override { return static_cast<Size>(text.size()); }
+  Result<Size> length(Interpreter&) override { return static_cast<Size>(is_ascii ? text.size() : letters().size()); }
   Result<ValueList> elements(Interpreter&) override;
+  std::vector<std::string_view> letters() const;  // in UTF-8 one may have several bytes
   // Pays for going through all of it once.
   Status read(Interpreter& in) const;
   Result<bool> contains(Interpreter&, Value value) override;
+  static bool holds_ascii(std::string_view words);
   const std::string text;
+  const std::string shown;  // as str() writes what it stands for, where that is another text; empty: it is itself
+  const bool is_ascii;
 };
 
 // A list or a tuple.
@@ -149,7 +159,10 @@ class Sequence : public Object {
   Result<bool> truth(Interpreter&) override { return !items.empty(); }
   Result<Size> length(Interpreter&) override { return static_cast<Size>(items.size()); }
   Result<ValueList> elements(Interpreter&) override { return items; }
+  Result<Iterator*> iterator(Interpreter&) override;
+  Result<bool> contains(Interpreter&, Value value) override;
   const bool is_tuple;
+  bool is_size = false;  // a torch.Size, which str() tells from a tuple
   ValueList items;
 };
 
@@ -186,6 +199,7 @@ class Range : public Object {
   Result<bool> truth(Interpreter&) override { return count() > 0; }
   Result<Size> length(Interpreter&) override { return count(); }
   Result<ValueList> elements(Interpreter&) override;
+  Result<Iterator*> iterator(Interpreter&) override;
   Size count() const;
   const std::int64_t start, stop, step;
 };
@@ -197,12 +211,17 @@ class Cut : public Object {  // a slice
   const Value start, stop, step;
 };
 
-// What `iter` gives, and what zip, map and their like give: a list that is gone through once.
+// What `iter` gives: a list that is gone through once. What zip, map and their like give makes its values when they are
+// asked for (generator.h).
 class Iterator : public Object {
  public:
   explicit Iterator(ValueList all) : items(std::move(all)) {}
   std::string type_name() const override { return "iterator"; }
-  Result<ValueList> elements(Interpreter&) override;
+  Result<ValueList> elements(Interpreter&) override;  // those that are left
+  Result<Iterator*> iterator(Interpreter&) override { return this; }
+  Result<bool> contains(Interpreter&, Value value) override;
+  // The next value; nothing: there is none any more. Interpreter::pull asks it.
+  virtual Result<std::optional<Value>> pull(Interpreter&);
   ValueList items;
   std::size_t next = 0;
 };
@@ -235,7 +254,7 @@ class Function : public Object {
   ProgramFile* file = nullptr;
   Scope* outer = nullptr;
   ValueList defaults;  // of the parameters that have one, in their order
-  bool yields = false;  // what it yields is gathered, and gone through behind it
+  bool yields = false;  // a call gives a generator
   ValueList around;  // contexts that it runs in, from the outermost on: a decorator said so
   const Function* wrapped = nullptr;  // the function whose signature functools.wraps lends it; never round in a ring
   const Function& told() const {
@@ -254,14 +273,15 @@ class Bound : public Object {  // a method with its instance
   const Value self, function;
 };
 
-// What @staticmethod, @classmethod and @property make of a function.
+// What @staticmethod, @classmethod, @property and @cached_property make of a function.
 class Described : public Object {
  public:
-  enum class As : std::uint8_t { Static, OfClass, Property };
-  Described(As how, Value what) : as(how), function(what) {}
+  enum class As : std::uint8_t { Static, OfClass, Property, Cached };
+  Described(As how, Value what, std::string called = "") : as(how), function(what), name(std::move(called)) {}
   std::string type_name() const override { return "descriptor"; }
   const As as;
   const Value function;
+  const std::string name;  // under which an instance keeps what was computed once
 };
 
 class Class : public Object {
@@ -298,10 +318,14 @@ class Instance : public Object {
   Result<bool> truth(Interpreter&) override;
   Result<Size> length(Interpreter&) override;
   Result<ValueList> elements(Interpreter&) override;
+  Result<Iterator*> iterator(Interpreter&) override;
   Result<bool> contains(Interpreter&, Value value) override;
   Result<std::optional<Value>> binary(Interpreter&, std::string_view symbol, Value other, bool reversed) override;
   Result<std::optional<Value>> augmented(Interpreter&, std::string_view symbol, Value other) override;
   Result<std::optional<Value>> unary(Interpreter&, std::string_view symbol) override;
+  // A method of this name that the program wrote, not a framework; null: none.
+  const Value* own_method(const std::string& word) const;
+  bool is_of_framework() const;  // its class derives from one of a framework
   Class* const type;
   NameTable attributes;
   Object* extra = nullptr;  // what a framework keeps with it
@@ -343,7 +367,11 @@ class Scope : public Object {
   std::vector<std::string> typed;  // names that the body of a class gives a type
 };
 
-// "3", "'word'", "[1, 2]": as Python's repr writes it, cut off where it is long.
+// The values of a tuple or of a named one; null: it is neither.
+const Sequence* tuple_in(const Value& value);
+
+// "3", "'word'", "[1, 2]": near to Python's repr, for messages; cut off where it is long. Interpreter::written is what a
+// program may compute with.
 std::string repr(Interpreter&, const Value& value);
 std::string type_name(const Value& value);
 

@@ -97,7 +97,10 @@ Answer on_containers(Interpreter& in, const std::string& name, const Arguments& 
     if (name == method) {
       const auto found = in.attribute(all[0], name);
       if (!found) return std::unexpected(found.error());
-      return answer(in.call(*found, ValueList(all.begin() + 1, all.end())));
+      auto made = in.call(*found, ValueList(all.begin() + 1, all.end()));
+      const bool is_view =
+          name == "keys" || name == "values" || name == "items";  // of a dictionary, which are lists here
+      return answer(made && is_view ? in.call(in.builtins["list"], ValueList{*made}) : std::move(made));
     }
   return std::nullopt;
 }
