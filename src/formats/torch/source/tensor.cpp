@@ -28,7 +28,9 @@ Made sizes_of(SourceTensor& tensor, Interpreter& in) {
       sizes.push_back(Value::of(in.make<FreeSize>(tensor.value, static_cast<Size>(i),
                                                   "size " + std::to_string(i) + " of " + text_of(*shape))));
   }
-  return in.tuple(std::move(sizes));
+  const Value all = in.tuple(std::move(sizes));
+  all.as<python::Sequence>()->is_size = true;
+  return all;
 }
 
 Made size(SourceTensor& tensor, Interpreter& in, Arguments& given) {
@@ -122,7 +124,10 @@ Result<std::optional<Value>> SourceTensor::attribute(Interpreter& in, const std:
   }
   if (name == "numel" || name == "nelement")
     return in.native(name, [this](Interpreter& with, Arguments&) { return count(*this, with); });
-  if (name == "dtype") return in.text(std::string(name_of(tracer.dtype_of(*this))));
+  if (name == "dtype") {
+    const std::string type(name_of(tracer.dtype_of(*this)));
+    return in.text(type, "torch." + type);
+  }
   if (name == "device") return answer(processor(in));
   if (name == "is_cuda" || name == "requires_grad" || name == "is_sparse" || name == "is_quantized")
     return Value::of(false);

@@ -61,6 +61,22 @@ class Context : public python::Object {
   }
 };
 
+// torch.random.fork_rng(): what is drawn inside is drawn once more behind it, which is not followed.
+class ForkedDraws : public Context {
+ public:
+  explicit ForkedDraws(Tracer& in) : tracer_(in) {}
+  Result<std::optional<Value>> attribute(Interpreter& in, const std::string& name) override {
+    if (name != "__exit__") return Context::attribute(in, name);
+    return in.native(name, [this](Interpreter&, Arguments&) -> Made {
+      tracer_.draws.push_back({Tracer::Draw::What::Lose, {}, {}, {}, 0, {}});
+      return Value();
+    });
+  }
+
+ private:
+  Tracer& tracer_;
+};
+
 // torch.no_grad() and its like: whether gradients are kept, from where it is entered to where it is left. Outside of any
 // module it changes nothing.
 class GradientMode : public Context {
@@ -328,7 +344,7 @@ Found word_of(Tracer& tracer, ModuleClasses& classes, Interpreter& in, const std
               const std::string& word) {
   if (name == "torch")
     for (const Named& one : dtypes)
-      if (word == one.word) return in.text(std::string(one.value));
+      if (word == one.word) return in.text(std::string(one.value), "torch." + std::string(one.value));
   const bool is_part = name == "torch" && word == "cuda";  // a method of tensors is called so, too
   if ((name == "torch" || name == "torch.nn.functional") && !is_part)
     if (auto found = function_named(tracer, in, word)) return found;
@@ -403,11 +419,25 @@ Found safetensors_module(Tracer& tracer, Interpreter& in, const std::string& nam
   return Value::of(made);
 }
 
+Value random_module(Tracer& tracer, Interpreter& in) {
+  auto* made = in.make<python::Module>("torch.random");
+  made->more = [&tracer](Interpreter& with, const std::string& word) -> Found {
+    if (word == "manual_seed") return torch_word(tracer, with, word);
+    if (word == "fork_rng")
+      return with.native(word, [&tracer](Interpreter& inside, Arguments&) -> Made {
+        return Value::of(inside.make<ForkedDraws>(tracer));
+      });
+    return Value::of(with.make<python::Outside>("torch.random." + word));
+  };
+  return Value::of(made);
+}
+
 }  // namespace
 
 Found torch_module(Tracer& tracer, ModuleClasses& classes, Interpreter& in, const std::string& name) {
   if (name == "safetensors" || name == "safetensors.torch") return safetensors_module(tracer, in, name);
   if (name != "torch" && !name.starts_with("torch.")) return std::nullopt;
+  if (name == "torch.random") return random_module(tracer, in);
   if (is_training(name)) return Value::of(training_module(in, name));
   if (name == written_out_name) {
     auto made = written_out_module(in);
