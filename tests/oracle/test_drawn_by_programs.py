@@ -253,6 +253,11 @@ class Mine(nn.Conv1d):
     def _conv_forward(self, input, weight, bias):
         return super()._conv_forward(input, weight * 2 - weight.mean(), bias)
 net = nn.Sequential(Mine(5, 4, 3, padding=1), nn.Conv1d(4, 2, 2))""",
+    "__iter__ of a Sequential": """
+class Turned(nn.Sequential):
+    def __iter__(self):
+        return reversed(list(self._modules.values()))
+net = nn.Sequential(Turned(nn.Linear(4, 3), nn.ReLU(), nn.Linear(6, 4)), nn.Linear(3, 2))""",
     "_ff_block": """
 class Mine(nn.TransformerEncoderLayer):
     def _ff_block(self, x):

@@ -231,8 +231,7 @@ namespace {
 
 // A subclass that fills its weights itself: by its reset_parameters() instead of ours, whose draws do not come then.
 Made filled_by_program(Tracer& tracer, Interpreter& in, Instance& layer, std::size_t first_draw) {
-  const Value* own = layer.type->find("reset_parameters");
-  if (!own || !own->as<python::Function>()) return Value();
+  if (!defines(layer, "reset_parameters")) return Value();
   std::set<std::int32_t> parameters;
   for (const auto& [name, value] : layer.attributes.all())
     if (const auto* tensor = value.as<SourceTensor>(); tensor && tensor->is_parameter)
@@ -378,7 +377,10 @@ Made run_layer(Tracer& tracer, Interpreter& in, const std::string& name, Argumen
   if (name == "Identity") return given.placed[1];
   if (is_recurrent(name)) return run_recurrent(tracer, in, name, *self, given);
   if (!x) return fail(Fault::Unsupported, "nn." + name + " is called on a " + python::type_name(given.placed[1]));
-  if (const Value* own = self->type->find("_conv_forward"); own && own->as<python::Function>()) {
+  if (defines(*self, "_output_padding"))
+    return fail(Fault::Unsupported,
+                "nn." + name + " with an _output_padding() of the program's own, which is not called here");
+  if (defines(*self, "_conv_forward")) {
     const auto convolved = in.attribute(self_value, "_conv_forward");
     return convolved ? in.call(*convolved, ValueList{given.placed[1], said(*self, "weight"), said(*self, "bias")})
                      : convolved;

@@ -55,6 +55,11 @@ void add_method(Interpreter& in, Class* to, const std::string& name, python::Nat
 
 }  // namespace
 
+bool defines(const Instance& module, const std::string& method) {
+  const Value* found = module.type->find(method);
+  return found && found->as<python::Function>();
+}
+
 bool is_module(const Value& value) {
   const auto* instance = value.as<Instance>();
   return instance && std::ranges::any_of(instance->type->order, [](const Class* c) { return c->native == "Module"; });
@@ -127,11 +132,6 @@ Status take_type(Tracer& tracer, Interpreter& in, Instance& of, const std::strin
   return {};
 }
 
-bool has_own_train(const Instance& module) {
-  const Value* train = module.type->find("train");
-  return train && train->as<python::Function>();
-}
-
 // train(mode) as nn.Module defines it: for the module, and by the train() of each below it.
 Status put(Tracer& tracer, Interpreter& in, Instance& module, bool in_training, int depth) {
   if (depth > 64) return fail(Fault::Limit, "modules are nested over 64 deep");
@@ -140,7 +140,7 @@ Status put(Tracer& tracer, Interpreter& in, Instance& module, bool in_training, 
   if (in_training) tracer.at_rest.erase(&module);
   else tracer.at_rest.insert(&module);
   for (const auto& [name, child] : children_of(module)) {
-    if (!has_own_train(*child)) {
+    if (!defines(*child, "train")) {
       if (auto done = put(tracer, in, *child, in_training, depth + 1); !done) return done;
       continue;
     }
@@ -154,7 +154,7 @@ Status put(Tracer& tracer, Interpreter& in, Instance& module, bool in_training, 
 // eval(), train(mode).
 Status put_to_rest(Tracer& tracer, Interpreter& in, const std::string& name, Arguments& given) {
   Instance& module = *self_of(given);
-  if (name == "eval" && has_own_train(module)) {
+  if (name == "eval" && defines(module, "train")) {
     const auto train = in.attribute(Value::of(&module), "train");
     const auto told = train ? in.call(*train, ValueList{Value::of(false)}) : train;
     return told ? Status() : Status(std::unexpected(told.error()));
@@ -334,10 +334,19 @@ Made sequential_init(Interpreter& in, Arguments& given) {
 
 Made sequential_forward(Interpreter& in, Arguments& given) {
   if (given.placed.size() != 2) return fail(Fault::Format, "a Sequential takes one input");
+  Instance* self = self_of(given);
+  ValueList modules;  // in its own order, where a subclass has an __iter__()
+  if (defines(*self, "__iter__")) {
+    auto own = in.elements(Value::of(self));
+    if (!own) return pass(own);
+    modules = std::move(*own);
+  } else {
+    for (const auto& [name, module] : children_of(*self)) modules.push_back(Value::of(module));
+  }
   Made x = given.placed[1];
-  for (const auto& [name, module] : children_of(*self_of(given))) {
+  for (const Value& module : modules) {
     if (!x) return x;
-    x = in.call(Value::of(module), ValueList{*x});
+    x = in.call(module, ValueList{*x});
   }
   return x;
 }

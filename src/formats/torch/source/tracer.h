@@ -253,6 +253,8 @@ class ModuleClasses {
 // Attributes of a module that are modules, in order.
 std::vector<std::pair<std::string, python::Instance*>> children_of(const python::Instance& module);
 bool is_module(const python::Value& value);
+// Whether a class of the program defines this method of the module.
+bool defines(const python::Instance& module, const std::string& method);
 
 // ---- layers
 // Whether torch.nn has this layer and we read it.
