@@ -258,6 +258,18 @@ class Turned(nn.Sequential):
     def __iter__(self):
         return reversed(list(self._modules.values()))
 net = nn.Sequential(Turned(nn.Linear(4, 3), nn.ReLU(), nn.Linear(6, 4)), nn.Linear(3, 2))""",
+    "each of parameters() once": """
+class Tied(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c = nn.Linear(6, 6), nn.Linear(6, 6), nn.Linear(6, 2)
+        self.b.weight = self.a.weight
+        for weight in self.parameters():
+            nn.init.normal_(weight, 0, 0.5)
+    def forward(self, x):
+        first = next(self.parameters())
+        return self.c(self.b(self.a(x.to(first.device, first.dtype)))) + first.mean()
+net = Tied()""",
     "_ff_block": """
 class Mine(nn.TransformerEncoderLayer):
     def _ff_block(self, x):

@@ -170,20 +170,46 @@ Module* inspect_module(Interpreter& in) {
   return m;
 }
 
+namespace {
+
+// enum.auto(): one more than the largest number before, once the class has its members.
+class Counted : public Object {
+ public:
+  std::string type_name() const override { return "auto"; }
+  Value number;
+};
+
+// The value of a member that the body of its class gave so.
+Value counted(const Class& type, const Value& given) {
+  auto* one = given.as<Counted>();
+  if (!one) return given;
+  std::int64_t most = 0;
+  for (const auto& [word, member] : type.members.all())
+    if (const Value* held = member.as<Instance>()->attributes.find("value"); held->is_whole())
+      most = std::max(most, held->whole());
+  if (one->number.is_none()) one->number = Value::of(most + 1);
+  return one->number;
+}
+
+}  // namespace
+
 Module* enum_module(Interpreter& in) {
   auto* m = in.make<Module>("enum");
   Class* base = in.make_class("Enum", {});
   base->is_enum = true;
   m->attributes.set("Enum", Value::of(base));
+  add_function(in, *m, "auto", 0,
+               [](Interpreter& with, Arguments&) -> Made { return Value::of(with.make<Counted>()); });
   add_function(in, *m, "unique", 1, [](Interpreter&, Arguments& a) -> Made { return a.placed[0]; });
   return m;
 }
 
 // The values that the body of an enum gives become its members; equal ones are one.
 Status make_members(Interpreter& in, Class& type) {
-  for (const auto& [word, value] : type.attributes.all()) {
-    const bool plain = !value.as<Function>() && !value.as<Native>() && !value.as<Described>() && word[0] != '_';
+  for (const auto& [word, given] : type.attributes.all()) {
+    const bool plain = !given.as<Function>() && !given.as<Native>() && !given.as<Described>() && word[0] != '_';
     if (!plain) continue;
+    const Value value = counted(type, given);
     const Value* same = nullptr;
     for (const auto& [other, member] : type.members.all()) {
       const Value* held = member.as<Instance>()->attributes.find("value");

@@ -170,6 +170,16 @@ Result<std::optional<Value>> Instance::attribute(Interpreter& in, const std::str
   return *made;
 }
 
+Result<std::optional<Value>> Described::attribute(Interpreter& in, const std::string& word) {
+  if (as != As::Property || (word != "setter" && word != "getter")) return Object::attribute(in, word);
+  return in.native(word, [this, word](Interpreter& with, Arguments& given) -> Result<Value> {
+    if (given.placed.size() != 1) return fail(Fault::Format, word + "() of a property wants a function");
+    const Value other = given.placed[0];
+    return Value::of(word == "setter" ? with.make<Described>(as, function, name, other)
+                                      : with.make<Described>(as, other, name, setter));
+  });
+}
+
 Status Instance::set_attribute(Interpreter& in, const std::string& word, Value value) {
   const Value* hook = type->find("__setattr__");
   const Value* of_class = type->find(word);
@@ -181,6 +191,10 @@ Status Instance::set_attribute(Interpreter& in, const std::string& word, Value v
     return {};
   }
   const auto* how = of_class ? of_class->as<Described>() : nullptr;
+  if (how && how->as == Described::As::Property && !how->setter.is_none() && !is_own_way) {
+    const auto done = in.call(how->setter, ValueList{Value::of(this), value});
+    return done ? Status() : Status(std::unexpected(done.error()));
+  }
   if (how && how->as != Described::As::Cached && !is_own_way)
     return fail(Fault::Unsupported, "'" + word + "' is a property, which cannot be set");
   if (hook) {

@@ -277,10 +277,17 @@ class Bound : public Object {  // a method with its instance
 class Described : public Object {
  public:
   enum class As : std::uint8_t { Static, OfClass, Property, Cached };
-  Described(As how, Value what, std::string called = "") : as(how), function(what), name(std::move(called)) {}
+  Described(As how, Value what, std::string called = "", Value set = {})
+      : as(how),
+        function(what),
+        setter(set),
+        name(std::move(called)) {}
   std::string type_name() const override { return "descriptor"; }
+  // Of a property: its decorator "setter", and "getter".
+  Result<std::optional<Value>> attribute(Interpreter& in, const std::string& word) override;
   const As as;
   const Value function;
+  const Value setter;  // None: a property that cannot be set
   const std::string name;  // under which an instance keeps what was computed once
 };
 

@@ -181,5 +181,14 @@ TEST(PythonSemantics, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(answer("class A: pass\nprint(f'{A()}', str(A()) + '!', '%s' % A())\nx = 1"), "1");
 }
 
+TEST(PythonSemantics, CountsMembersOfEnumsAndSetsProperties) {
+  EXPECT_EQ(answer("from enum import Enum, auto\nclass A(Enum):\n  a = auto()\n  b = 7\n  c = auto()\n  d = a\n"
+                   "x = (A.a.value, A.b.value, A.c.value, A.d is A.a, len(list(A)))"),
+            "(1, 7, 8, True, 3)");
+  EXPECT_EQ(answer("class A:\n  def __init__(self): self._s = 2\n  @property\n  def s(self): return self._s\n"
+                   "  @s.setter\n  def s(self, v): self._s = v * 10\na = A()\na.s = 3\na.s += 1\nx = a.s"),
+            "310");
+}
+
 }  // namespace
 }  // namespace convoy::python::semantics_test

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 namespace convoy::torch {
 
@@ -249,7 +250,7 @@ void add_walks(Interpreter& in, Class* module) {
       ValueList all;
       for (const auto& [name, one] : found)
         all.push_back(with_names ? with.tuple({with.text(name), Value::of(one)}) : Value::of(one));
-      return with.list(std::move(all));
+      return Value::of(with.make<python::Iterator>(std::move(all)));
     };
   };
   add_method(in, module, "children", listed(false, false));
@@ -261,12 +262,13 @@ void add_walks(Interpreter& in, Class* module) {
       std::vector<std::pair<std::string, Instance*>> found;
       all_modules(*self_of(given), "", found, 0);
       ValueList all;
+      std::set<const SourceTensor*> seen;  // one under two names comes once
       for (const auto& [path, one] : found)
         for (const auto& [name, value] : one->attributes.all())
           if (const auto* tensor = value.as<SourceTensor>();
-              tensor && (buffers ? tensor->is_buffer : tensor->is_parameter))
+              tensor && (buffers ? tensor->is_buffer : tensor->is_parameter) && seen.insert(tensor).second)
             all.push_back(with_names ? with.tuple({with.text(path.empty() ? name : path + "." + name), value}) : value);
-      return with.list(std::move(all));
+      return Value::of(with.make<python::Iterator>(std::move(all)));
     };
   };
   add_method(in, module, "parameters", tensors(false, false));
