@@ -133,6 +133,7 @@ Result<ProgramFile*> Interpreter::opened(const SourceFile& source) {
     return within(file.source.name, Result<ProgramFile*>(pass(tree)));
   }
   file.tree = std::move(*tree);
+  if (std::ranges::all_of(libraries_, &Library::has_private_names)) name_privates(file.tree, "");
   file.scope = make<Scope>(nullptr);
   file.scope->names.set("__name__", text("program"));
   file.scope->names.set("__file__", text(file.source.name));

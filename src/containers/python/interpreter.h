@@ -39,6 +39,8 @@ class Library {
   virtual Result<std::optional<Value>> module(Interpreter&, const std::string& name) = 0;
   // What a name means that the program never defined, as pasted code has it. Nothing: not ours.
   virtual Result<std::optional<Value>> implied(Interpreter&, const std::string& name) = 0;
+  // Whether names of the form __x inside of a class are its own, as Python has it.
+  virtual bool has_private_names() const { return true; }
 };
 
 struct SourceFile {

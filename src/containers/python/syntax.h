@@ -91,6 +91,9 @@ struct Syntax {
 // operators nested over 100 deep, trees over 400 high, more than 1 MiB of text.
 Result<Syntax> parse_program(std::string_view text);
 
+// Gives names of the form __x inside of classes the name of their class; `type`: the class around; empty: there is none.
+void name_privates(Syntax& s, const std::string& type);
+
 // The line of the text that holds this byte, without its indentation, at most 120 characters.
 std::string line_around(std::string_view text, std::size_t at);
 

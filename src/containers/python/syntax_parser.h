@@ -10,9 +10,6 @@ namespace convoy::python {
 // Whether the language keeps the word for itself.
 bool is_keyword(std::string_view word);
 
-// Gives names of the form __x inside of classes the name of their class; `type`: the class around; empty: there is none.
-void name_privates(Syntax& s, const std::string& type);
-
 class SyntaxParser {
  public:
   SyntaxParser(std::string_view text, std::vector<Token> tokens, std::size_t shift = 0, int depth = 0)

@@ -1,5 +1,5 @@
 // Names of the form __x inside of a class are its own: each is _Class__x.
-#include "containers/python/syntax_parser.h"
+#include "containers/python/syntax.h"
 
 #include <algorithm>
 #include <array>

@@ -320,9 +320,7 @@ SyntaxParser::Made SyntaxParser::try_statement() {
 Result<Syntax> parse_program(std::string_view text) {
   auto tokens = tokens_of(text, Layout::Lines);
   if (!tokens) return pass(tokens);
-  auto tree = SyntaxParser(text, std::move(*tokens)).program();
-  if (tree) name_privates(*tree, "");
-  return tree;
+  return SyntaxParser(text, std::move(*tokens)).program();
 }
 
 std::string line_around(std::string_view text, std::size_t at) {

@@ -49,6 +49,7 @@ class ScriptLibrary : public python::Library {
     return std::nullopt;
   }
   Result<std::optional<python::Value>> implied(python::Interpreter& in, const std::string& name) override;
+  bool has_private_names() const override { return false; }  // ___torch_mangle_7 is one name everywhere
   python::ValueList constants;
 
  private:
