@@ -114,9 +114,10 @@ Result<std::string> magnitude_of_whole(std::uint64_t n, const Pattern& p) {
   if (p.type == 'c') return fail(Fault::Unsupported, "a letter by its number in a format");
   if (p.type == 0 || p.type == 'd') return std::to_string(n);
   const unsigned base = p.type == 'b' ? 2 : p.type == 'o' ? 8 : 16;
+  const std::string_view letters = p.type == 'X' ? "0123456789ABCDEF" : "0123456789abcdef";
   std::string digits;
   do {
-    digits.insert(digits.begin(), (p.type == 'X' ? "0123456789ABCDEF" : "0123456789abcdef")[n % base]);
+    digits.insert(digits.begin(), letters[n % base]);
     n /= base;
   } while (n != 0);
   return p.alternate ? std::string("0") + p.type + digits : digits;
