@@ -32,6 +32,8 @@ for script in tools/*.sh tools/hooks/* bench/*.sh .ci/run; do
 done
 # grep -q leaves before its writer has ended, which then fails now and then, and the pipe with it.
 git grep -nE '\| *grep -[a-zA-Z]*q' -- '*.sh' .ci && { echo "write grep >/dev/null behind a pipe"; failed=1; }
+strays=$(git ls-files --cached --others --exclude-standard -- '*.err' '*.log' '*.o' '*.orig' '*.rej' '*.tmp')
+[ -z "$strays" ] || { printf 'what a tool left behind belongs into build/:\n%s\n' "$strays"; failed=1; }
 git ls-files --cached --others --exclude-standard -- '*.py' | python3 -c '
 import ast, os, sys
 for path in sys.stdin.read().splitlines():
