@@ -91,7 +91,8 @@ def test_a_type_that_no_weight_has_is_refused(tmp_path):
 # Numbers that a half type does not have stay float32 in PyTorch's kernels, which round once.
 BY_NUMBERS = ["h * 1.1", "1.1 * h", "h / 3.3", "1.7 / h", "h - 0.3", "0.1 - h", "h ** 1.3", "h % 0.3", "torch.add(h, g, alpha=1.3)", "torch.sub(h, g, alpha=0.7)",
               "torch.rsub(h, g, alpha=0.7)", "torch.addcmul(h, g, h, value=0.1)", "h.addcdiv(g, h, value=0.3)", "torch.lerp(h, g, 0.3)", "torch.lerp(h, g, 0.8)",
-              "torch.lerp(h, g, g)", "h.mul(0.1).add(0.7)", "h.clone().mul_(1.1)", "h.clone().addcmul_(g, g, value=0.3)", "torch.clamp(h, -0.1, 0.7)"]
+              "torch.lerp(h, g, g)", "h.mul(0.1).add(0.7)", "h.clone().mul_(1.1)", "h.clone().addcmul_(g, g, value=0.3)", "torch.clamp(h, -0.1, 0.7)",
+              "torch.add(h, 1.3, alpha=0.7)", "torch.sub(h, 1.3, alpha=0.7)", "torch.rsub(h, 1.3, alpha=0.7)", "torch.add(h, 1.3)"]
 
 
 @pytest.mark.parametrize("half", ["float16", "bfloat16"])

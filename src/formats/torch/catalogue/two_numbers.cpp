@@ -85,12 +85,16 @@ ValueId scaled_sum(FunctionCall& call, const Pair& both, double alpha) {
   return cast_to(call, call.add(Binary{function}, {widened(call, both.a), part}), dtype);
 }
 
+// Whether a sum with a number is one number times x and another more; of halves, the number and alpha are rounded apart.
+bool is_affine(FunctionCall& call, ValueId x, double alpha) {
+  return x && is_number(call, "other") && is_real(call, x) && (std::abs(alpha) == 1 || !is_half(call.type(x).dtype));
+}
+
 // x + alpha * other, x - alpha * other; of truths, whether any is true.
 Results sum(FunctionCall& call, double sign) {
   const double alpha = sign * number_or_truth(call, "alpha", 1.0);
   const ValueId x = call.optional("input");
-  if (x && is_number(call, "other") && is_real(call, x))
-    return {call.add(Affine{1, alpha * number_or_truth(call, "other")}, {x})};
+  if (is_affine(call, x, alpha)) return {call.add(Affine{1, alpha * number_or_truth(call, "other")}, {x})};
   Pair both = operands(call, "input", "other");
   if (alpha > 0 && are_truths(call, both.a, both.b)) return {call.add(Binary{BinaryFunction::Or}, {both.a, both.b})};
   if (std::abs(alpha) == 1)
@@ -104,7 +108,7 @@ Results sub(FunctionCall& call) { return sum(call, -1); }
 Results reversed_sub(FunctionCall& call) {
   const ValueId x = call.tensor("input");
   const double alpha = number_or_truth(call, "alpha", 1.0);
-  if (is_number(call, "other") && is_real(call, x) && number_or_truth(call, "other") != 0)
+  if (is_affine(call, x, alpha) && number_or_truth(call, "other") != 0)
     return {call.add(Affine{-alpha, number_or_truth(call, "other")}, {x})};
   Pair both = operands(call, "input", "other");
   if (alpha != 1) {

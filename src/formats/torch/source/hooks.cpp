@@ -9,6 +9,9 @@ namespace {
 
 constexpr const char* before = "_forward_pre_hooks";
 constexpr const char* behind = "_forward_hooks";
+constexpr const char* before_loading =
+    "_load_state_dict_pre_hooks";  // pairs of the function and whether it is given the module
+constexpr const char* behind_loading = "_load_state_dict_post_hooks";
 
 // The functions, in the order in which they were hung.
 ValueList hooks_of(const python::Instance& module, const char* when) {
@@ -33,6 +36,18 @@ Value handle(Interpreter& in, python::Mapping* hooks, const Value& number) {
   return Value::of(made);
 }
 
+// Behind the last one that is still there.
+Made kept(Interpreter& in, python::Instance& module, const char* when, Value hook) {
+  if (!module.attributes.find(when)) module.attributes.set(when, Value::of(in.make<python::Mapping>()));
+  auto* hooks = module.attributes.find(when)->as<python::Mapping>();
+  if (!hooks) return fail(Fault::Unsupported, std::string("a program's own ") + when);
+  std::int64_t number = 0;
+  for (const auto& [key, earlier] : hooks->entries)
+    if (key.is_whole()) number = std::max(number, key.whole() + 1);
+  if (auto put = hooks->put(in, Value::of(number), hook); !put) return pass(put);
+  return handle(in, hooks, Value::of(number));
+}
+
 Made hang(Interpreter& in, Arguments& given, const char* when, const std::string& method) {
   const auto taken = python::bound(given, "self hook prepend with_kwargs always_call", 2, method);
   if (!taken) return std::unexpected(taken.error());
@@ -41,15 +56,29 @@ Made hang(Interpreter& in, Arguments& given, const char* when, const std::string
   for (const std::size_t option : {2, 3})
     if (const auto& value = (*taken)[option]; value && !(value->is_whole() && value->whole() == 0))
       return fail(Fault::Unsupported, method + (option == 2 ? "() with prepend" : "() with with_kwargs"));
-  if (!module->attributes.find(when)) module->attributes.set(when, Value::of(in.make<python::Mapping>()));
-  auto* hooks = module->attributes.find(when)->as<python::Mapping>();
-  if (!hooks) return fail(Fault::Unsupported, std::string("a program's own ") + when);
-  // Behind the last one that is still there.
-  std::int64_t number = 0;
-  for (const auto& [key, hook] : hooks->entries)
-    if (key.is_whole()) number = std::max(number, key.whole() + 1);
-  if (auto put = hooks->put(in, Value::of(number), *(*taken)[1]); !put) return pass(put);
-  return handle(in, hooks, Value::of(number));
+  return kept(in, *module, when, *(*taken)[1]);
+}
+
+// _register_load_state_dict_pre_hook(), which gives the module only where that is asked for, and those that always do.
+Made hang_on_loading(Interpreter& in, Arguments& given, const char* when, const std::string& method, bool is_public) {
+  const auto taken = python::bound(given, is_public ? "self hook" : "self hook with_module", 2, method);
+  if (!taken) return std::unexpected(taken.error());
+  auto* module = (*taken)[0]->as<python::Instance>();
+  if (!module) return fail(Fault::Format, "'" + method + "' is called without a module");
+  Result<bool> with_module = is_public;
+  if (!is_public && (*taken)[2]) with_module = in.truth(*(*taken)[2]);
+  if (!with_module) return std::unexpected(with_module.error());
+  return kept(in, *module, when, in.tuple({*(*taken)[1], Value::of(*with_module)}));
+}
+
+Status call_load_hooks(Interpreter& in, python::Instance& module, const char* when, const ValueList& arguments) {
+  for (const Value& kept : hooks_of(module, when)) {
+    const auto& pair = kept.as<python::Sequence>()->items;  // as hang_on_loading() makes it
+    ValueList given = arguments;
+    if (pair[1].whole() != 0) given.insert(given.begin(), Value::of(&module));
+    if (const auto done = in.call(pair[0], std::move(given)); !done) return std::unexpected(done.error());
+  }
+  return {};
 }
 
 }  // namespace
@@ -61,10 +90,35 @@ void add_hooks(Interpreter& in, python::Class* module) {
     module->attributes.set(method, in.native(method, [method, when](Interpreter& with, Arguments& given) {
       return hang(with, given, when, method);
     }));
+  struct LoadHook {
+    const char* method;
+    const char* when;
+    bool is_public;
+  };
+  for (const LoadHook& hook : {LoadHook{"register_load_state_dict_pre_hook", before_loading, true},
+                               LoadHook{"_register_load_state_dict_pre_hook", before_loading, false},
+                               LoadHook{"register_load_state_dict_post_hook", behind_loading, true}})
+    module->attributes.set(hook.method, in.native(hook.method, [hook](Interpreter& with, Arguments& given) {
+      return hang_on_loading(with, given, hook.when, hook.method, hook.is_public);
+    }));
+  // What is saved is a matter of the file.
   for (const char* method :
-       {"register_backward_hook", "register_full_backward_hook", "register_full_backward_pre_hook"})
+       {"register_backward_hook", "register_full_backward_hook", "register_full_backward_pre_hook",
+        "register_state_dict_pre_hook", "register_state_dict_post_hook", "_register_state_dict_hook"})
     module->attributes.set(
         method, in.native(method, [](Interpreter& with, Arguments&) -> Made { return handle(with, nullptr, {}); }));
+}
+
+bool has_load_hooks(const python::Instance& module) {
+  return !hooks_of(module, before_loading).empty() || !hooks_of(module, behind_loading).empty();
+}
+
+Status call_load_pre_hooks(Interpreter& in, python::Instance& module, const ValueList& arguments) {
+  return call_load_hooks(in, module, before_loading, arguments);
+}
+
+Status call_load_post_hooks(Interpreter& in, python::Instance& module, Value incompatible_keys) {
+  return call_load_hooks(in, module, behind_loading, {incompatible_keys});
 }
 
 Made called_between_hooks(Interpreter& in, python::Instance& module, const Value& forward, Arguments given) {

@@ -4,6 +4,7 @@
 #include "containers/python/unread.h"
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
+#include "formats/torch/source/conv_padding.h"
 #include "formats/torch/source/recurrent.h"
 #include "formats/torch/source/training.h"
 
@@ -286,6 +287,7 @@ Made make_layer(Tracer& tracer, Interpreter& in, const std::string& name, Argume
   auto* self = given.placed.front().as<Instance>();
   const std::size_t first_draw = tracer.draws.size();
   auto made = make_usual_layer(tracer, in, name, given);
+  if (made && self && is_padding_convolution(name)) keep_padding(in, *self);
   return made && self ? filled_by_program(tracer, in, *self, first_draw) : made;
 }
 
@@ -380,7 +382,7 @@ Made run_layer(Tracer& tracer, Interpreter& in, const std::string& name, Argumen
   if (defines(*self, "_output_padding"))
     return fail(Fault::Unsupported,
                 "nn." + name + " with an _output_padding() of the program's own, which is not called here");
-  if (defines(*self, "_conv_forward")) {
+  if (defines(*self, "_conv_forward") || (is_padding_convolution(name) && pads_otherwise(*self))) {
     const auto convolved = in.attribute(self_value, "_conv_forward");
     return convolved ? in.call(*convolved, ValueList{given.placed[1], said(*self, "weight"), said(*self, "bias")})
                      : convolved;

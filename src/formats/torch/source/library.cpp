@@ -285,6 +285,7 @@ Result<Graph> SourceLibrary::graph_of(Interpreter& in, Value model) {
   name_modules(tracer, *module, "");
   if (const auto rest = in.attribute(model, "eval"); rest)
     if (const auto told = in.call(*rest, ValueList{}); !told) return std::unexpected(told.error());
+  if (auto done = load_as_overridden(tracer, in, *module, weights); !done) return pass(done);
   const auto own = tracer.own_load(*module, weights);
   if (!own) return std::unexpected(own.error());
   if (auto done = tracer.bind(weights, *own); !done) return pass(done);

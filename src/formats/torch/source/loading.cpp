@@ -4,6 +4,9 @@
 #include "containers/python/unread.h"
 #include "formats/torch/checkpoint.h"
 #include "formats/torch/saved_object.h"
+#include "formats/torch/source/hooks.h"
+#include "formats/torch/source/load_overrides.h"
+#include "formats/torch/source/module_weights.h"
 #include "formats/weights.h"
 
 #include <algorithm>
@@ -222,17 +225,21 @@ Status start_with_all(Tracer& tracer, const Tracer::NamedWeights& state, const G
   return {};
 }
 
+SavedObject saved_dict(std::vector<LoadedTensor> tensors) {
+  SavedObject dict{.kind = SavedObject::Kind::Dict};
+  for (LoadedTensor& one : tensors) {
+    dict.keys.push_back({.kind = SavedObject::Kind::Text, .text = std::move(one.name)});
+    dict.items.push_back({.kind = SavedObject::Kind::Tensor, .tensor = std::move(one.tensor)});
+  }
+  return dict;
+}
+
 // What safetensors.torch.load_file() gives: the file's tensors by their names. Nothing: the file is of another format.
 Result<std::optional<SavedObject>> safetensors_object(const std::filesystem::path& path) {
   auto file = load_weights_file(path);
   if (!file) return pass(file);
   if (file->kind != WeightsKind::Safetensors) return std::nullopt;
-  SavedObject dict{.kind = SavedObject::Kind::Dict};
-  for (LoadedTensor& one : file->tensors) {
-    dict.keys.push_back({.kind = SavedObject::Kind::Text, .text = std::move(one.name)});
-    dict.items.push_back({.kind = SavedObject::Kind::Tensor, .tensor = std::move(one.tensor)});
-  }
-  return dict;
+  return saved_dict(std::move(file->tensors));
 }
 
 // What a function gives that reads the file of this path, its first argument. `called`: as the program writes the function.
@@ -306,6 +313,51 @@ Made state_dict(Tracer&, Interpreter& in, Arguments& given) {
   return Value::of(made);
 }
 
+namespace {
+
+// What the modules of the program make of a state_dict before they take it: a copy, as PyTorch makes one.
+Made changed_by_modules(Tracer& tracer, Interpreter& in, Instance& module, const Value& given) {
+  if (!overrides_taking(module)) return given;
+  const auto* dict = given.as<Mapping>();
+  if (!dict && !tracer.options().weights) return given;  // a file is asked for
+  if (!dict)
+    return fail(Fault::Unsupported, "load_state_dict() of what is not known, which modules of the program change");
+  const auto* of_file = given.as<LoadedDict>();
+  auto* copy = of_file ? in.make<LoadedDict>(of_file->name) : in.make<Mapping>();
+  for (const auto& [key, value] : dict->entries)
+    if (auto put = copy->put(in, key, value); !put) return pass(put);
+  if (of_file && of_file->is_as_read()) static_cast<LoadedDict*>(copy)->keep();
+  if (auto done = let_modules_take(tracer, in, module, *copy); !done) return pass(done);
+  return Value::of(copy);
+}
+
+// The numbers of --weights as torch.load() gives them, by the names that a module knows them by.
+Made given_dict(Tracer& tracer, Interpreter& in, const Tracer::NamedWeights& named) {
+  std::set<std::string> wanted;
+  for (const auto& [name, tensor] : named) wanted.insert(name);
+  auto checkpoint = load_weights(*tracer.options().weights);
+  if (!checkpoint) return pass(checkpoint);
+  auto numbers = module_weights(*std::move(checkpoint), wanted, "", false,
+                                tracer.options().weights->filename().string(), tracer.options().remarks);
+  if (!numbers) return pass(numbers);
+  SavedObject dict = saved_dict(*std::move(numbers));
+  return Giver(tracer, in).given(dict, "torch.load()");
+}
+
+}  // namespace
+
+Status load_as_overridden(Tracer& tracer, Interpreter& in, Instance& module, const Tracer::NamedWeights& named) {
+  const bool is_loaded =
+      std::ranges::find(tracer.loaded_states, &module, &Tracer::LoadedState::module) != tracer.loaded_states.end();
+  if (!tracer.options().weights || is_loaded || !overrides_loading(module)) return {};
+  const auto dict = given_dict(tracer, in, named);
+  if (!dict) return std::unexpected(dict.error());
+  const auto method = in.attribute(Value::of(&module), "load_state_dict");
+  if (!method) return std::unexpected(method.error());
+  const auto done = in.call(*method, ValueList{*dict});
+  return done ? Status() : Status(std::unexpected(done.error()));
+}
+
 Made load_state_dict(Tracer& tracer, Interpreter& in, Arguments& given) {
   const auto taken = python::bound(given, "self state_dict strict assign", 2, "load_state_dict");
   if (!taken) return std::unexpected(taken.error());
@@ -316,10 +368,13 @@ Made load_state_dict(Tracer& tracer, Interpreter& in, Arguments& given) {
   Tracer::LoadedState loaded{.module = module, .changes = tracer.weight_changes.size()};
   loaded.is_strict = !strict || !strict->is_whole() || strict->whole() != 0;
   for (const auto& [name, tensor] : *state) loaded.weights.emplace(name, tensor->value);
-  const auto* dict = (*taken)[1]->as<Mapping>();
-  const auto* of_file = (*taken)[1]->as<LoadedDict>();
-  const auto* outside = (*taken)[1]->as<Outside>();
+  const auto changed = changed_by_modules(tracer, in, *module, *(*taken)[1]);
+  if (!changed) return changed;
+  const auto* dict = changed->as<Mapping>();
+  const auto* of_file = changed->as<LoadedDict>();
+  const auto* outside = changed->as<Outside>();
   const Value result = incompatible_keys(in, *state, dict, tracer.is_wrapped);
+  if (auto done = call_load_post_hooks(in, *module, result); !done) return pass(done);
   auto giving = dict && !(of_file && of_file->is_as_read()) ? giving_of(tracer, *dict) : std::nullopt;
   if (giving && (!tracer.options().weights || tracer.file_values.empty())) {  // the file comes over them
     if (auto done = start_with_all(tracer, *state, *giving, loaded.is_strict); !done) return pass(done);

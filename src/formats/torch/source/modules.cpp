@@ -1,6 +1,8 @@
 // torch.nn.Module and the modules that hold others.
 #include "containers/python/unread.h"
+#include "formats/torch/source/conv_padding.h"
 #include "formats/torch/source/hooks.h"
+#include "formats/torch/source/load_overrides.h"
 #include "formats/torch/source/loading.h"
 #include "formats/torch/source/recurrent.h"
 #include "formats/torch/source/stored_tensor.h"
@@ -287,6 +289,7 @@ Class* ModuleClasses::module_class(Interpreter& in) {
   add_building(tracer_, in, module_);
   add_walks(in, module_);
   add_hooks(in, module_);
+  add_loading(tracer_, in, module_);
   return module_;
 }
 
@@ -566,18 +569,19 @@ Class* ModuleClasses::layer(Interpreter& in, const std::string& name) {
   if (is_recurrent(name))
     for (const char* word : {"flatten_parameters", "_flatten_parameters"})
       add_method(in, made, word, [](Interpreter&, Arguments&) -> Made { return Value(); });
-  if (name.starts_with("Conv") && name.find("Transpose") == std::string::npos) {
+  if (is_padding_convolution(name)) {
     // The convolution itself, with a weight and a bias that are given.
     add_method(in, made, "_conv_forward", [&tracer](Interpreter& with, Arguments& given) -> Made {
       Instance* self = self_of(given);
       if (given.placed.size() < 3) return fail(Fault::Format, "_conv_forward() wants an input and a weight");
-      const Value* mode = self->attributes.find("padding_mode");
-      if (const auto* word = mode ? mode->as<python::Text>() : nullptr; word && word->text != "zeros")
-        return fail(Fault::Unsupported, "_conv_forward() with padding_mode '" + word->text + "'");
-      Arguments call{{given.placed[1], given.placed[2], given.placed.size() > 3 ? given.placed[3] : Value()},
-                     given.named};
+      const bool is_padded = pads_in_front(*self);
+      const auto input = is_padded ? padded_in_front(tracer, with, *self, given.placed[1]) : Made(given.placed[1]);
+      if (!input) return input;
+      Arguments call{{*input, given.placed[2], given.placed.size() > 3 ? given.placed[3] : Value()}, given.named};
       for (const char* word : {"stride", "padding", "dilation", "groups"})
-        if (const Value* said = self->attributes.find(word)) call.named.emplace_back(word, *said);
+        if (const Value* said = self->attributes.find(word))
+          call.named.emplace_back(
+              word, is_padded && word == std::string_view("padding") ? Value::of(std::int64_t{0}) : *said);
       const auto dims = self->type->order;
       std::string native;
       for (const Class* c : dims)
