@@ -15,7 +15,7 @@ using python::ValueList;
 
 namespace {
 
-constexpr const char* kept = "_reversed_padding_repeated_twice";
+constexpr const char* kept_pads = "_reversed_padding_repeated_twice";
 
 // A number for every axis, or one for all.
 std::optional<std::vector<std::int64_t>> numbers_of(const Value* said, std::size_t axes) {
@@ -66,7 +66,7 @@ void keep_padding(Interpreter& in, Instance& layer) {
   if (!reversed) return;
   ValueList pads;
   for (const std::int64_t pad : *reversed) pads.push_back(Value::of(pad));
-  layer.attributes.set(kept, in.list(std::move(pads)));
+  layer.attributes.set(kept_pads, in.list(std::move(pads)));
 }
 
 bool pads_in_front(const Instance& layer) {
@@ -76,14 +76,14 @@ bool pads_in_front(const Instance& layer) {
 
 bool pads_otherwise(const Instance& layer) {
   if (!pads_in_front(layer)) return false;
-  const Value* pads = layer.attributes.find(kept);
+  const Value* pads = layer.attributes.find(kept_pads);
   const auto now = reversed_padding(layer);
   return pads && (!now || numbers_of(pads, 0) != now);
 }
 
 Made padded_in_front(Tracer& tracer, Interpreter& in, const Instance& layer, const Value& input) {
-  const Value* pads = layer.attributes.find(kept);
-  if (!pads) return fail(Fault::Unsupported, std::string("a convolution without ") + kept);
+  const Value* pads = layer.attributes.find(kept_pads);
+  if (!pads) return fail(Fault::Unsupported, std::string("a convolution without ") + kept_pads);
   return call_function_named(tracer, in, "pad", python::Arguments{{input, *pads, in.text(mode_of(layer)->text)}, {}});
 }
 

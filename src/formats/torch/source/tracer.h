@@ -116,7 +116,8 @@ class Tracer {
     std::set<std::string> kept;  // weights that are given themselves, and stay as they are filled
   };
   std::vector<LoadedState> loaded_states;
-  std::set<const python::Object*> taken_state;  // modules whose nn.Module has been asked to take its part of a state_dict
+  std::set<const python::Object*>
+      taken_state;  // modules whose nn.Module has been asked to take its part of a state_dict
   // A weight is given other numbers while the program builds. Not followed: nobody knows which.
   struct WeightChange {
     ValueId weight;
