@@ -2,6 +2,7 @@
 
 #include "containers/python/interpreter.h"
 #include "formats/torch/source/functions.h"
+#include "ops/padding.h"
 
 #include <optional>
 #include <vector>
@@ -43,9 +44,12 @@ std::optional<std::vector<std::int64_t>> reversed_padding(const Instance& layer)
   if (!kernel || !dilation || !pads || dilation->size() != axes || pads->size() != axes) return std::nullopt;
   std::vector<std::int64_t> reversed;
   for (std::size_t i = axes; i-- > 0;) {
-    const std::int64_t total = word && word->text == "same" ? (*dilation)[i] * ((*kernel)[i] - 1) : 2 * (*pads)[i];
-    reversed.push_back(total / 2);
-    reversed.push_back(total - total / 2);
+    const Padding same{Spelling::SameUpper};
+    const auto at = word && word->text == "same" ? pads_at_every_size(same, {(*kernel)[i], 1, (*dilation)[i]})
+                                                 : Added{(*pads)[i], (*pads)[i]};
+    if (!at) return std::nullopt;
+    reversed.push_back(at->before);
+    reversed.push_back(at->after);
   }
   return reversed;
 }
