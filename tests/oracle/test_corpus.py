@@ -14,7 +14,7 @@ FORMS = {  # what is handed to convoy: the model, and where it has none of its o
     "weights_h5_old": ["json", "weights_h5_old"],
 }
 # May be refused by name for now; docs/coverage.md says why.
-MAY_BE_REFUSED = {"conv_lstm2d"}
+MAY_BE_REFUSED = set()
 
 
 def read(case: str) -> dict:

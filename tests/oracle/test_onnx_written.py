@@ -8,7 +8,7 @@ from carrying import Crossing, assert_close, cases_in, convoy
 
 CORPUS = cases_in("corpus/keras")
 # What convoy refuses by name so far: docs/coverage.md says why.
-MAY_BE_REFUSED = {"bfloat16_weights", "conv_lstm2d"}
+MAY_BE_REFUSED = {"bfloat16_weights"}
 TOLERANCE = 2e-4  # across formats, as the corpus itself was checked
 
 

@@ -248,7 +248,8 @@ Result<Tensor> initial_weight(std::string_view class_name, const Json& config, s
                      : initial_numbers(initialiser, shape);
   if (numbers && is_inside) numbers = numbers->reshaped(shape);
   const auto argument = config.find("unit_forget_bias");
-  if (!numbers || class_name != "LSTM" || name != "bias" || shape.size() != 1 ||
+  const bool has_forget_gate = class_name == "LSTM" || class_name.starts_with("ConvLSTM");
+  if (!numbers || !has_forget_gate || name != "bias" || shape.size() != 1 ||
       (argument != config.end() && *argument == false))
     return numbers;
   // The second of the four gates forgets nothing at first.

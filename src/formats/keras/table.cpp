@@ -17,9 +17,6 @@ constexpr std::string_view python =
 constexpr std::array refusals{
     Refusal{"Lambda", python},
     Refusal{"TFSMLayer", "runs a TensorFlow SavedModel, which this version does not read"},
-    Refusal{"ConvLSTM1D", "is a convolutional recurrent layer, which this version does not carry"},
-    Refusal{"ConvLSTM2D", "is a convolutional recurrent layer, which this version does not carry"},
-    Refusal{"ConvLSTM3D", "is a convolutional recurrent layer, which this version does not carry"},
     Refusal{"CuDNNLSTM", "has its weights in the order of cuDNN, which this version does not carry"},
     Refusal{"CuDNNGRU", "has its weights in the order of cuDNN, which this version does not carry"},
 };

@@ -100,6 +100,7 @@ std::span<const CatalogueRow> padding_operators();
 std::span<const CatalogueRow> product_operators();
 std::span<const CatalogueRow> normalization_operators();
 std::span<const CatalogueRow> recurrent_operators();
+std::span<const CatalogueRow> conv_recurrent_operators();
 std::span<const CatalogueRow> cell_operators();
 std::span<const CatalogueRow> wrapper_operators();
 std::span<const CatalogueRow> attention_operators();

@@ -32,6 +32,11 @@ ValueId sequence_of(Call& call) {
   return {};
 }
 
+std::string cell_group(const Layer& layer) {
+  const Json* config = layer.config;
+  return config && config->is_object() ? config->value(cell_key, std::string("cell")) : "cell";
+}
+
 namespace {
 
 struct NamedCellFunction {
@@ -214,12 +219,6 @@ Values walked(Call& call, const Common& common, Cell op, Values inputs) {
   return results_of(call, common, call.add_all(op, std::move(inputs)));
 }
 
-// Where the arrays of the cell lie below the layer.
-std::string cell_group(const Layer& layer) {
-  const Json* config = layer.config;
-  return config && config->is_object() ? config->value(cell_key, std::string("cell")) : "cell";
-}
-
 // x, kernel, recurrent kernel and bias, for `gates` gates.
 Values cell_inputs(Call& call, ValueId x, const Common& common, Size gates) {
   if (!call.expect_rank(x, 3)) return {};
@@ -353,7 +352,7 @@ Values bidirectional(Use& use) {
   if (call.failed() || there.empty() || back.empty()) return {};
   // The sequence of the way back comes in walking order and is turned round.
   if (sequence) back.front() = call.add(Slice{1, {}, {}, -1}, {back.front()}, "turned");
-  Values all = merged(call, mode, {there.front(), back.front()}, sequence ? 2 : 1);
+  Values all = merged(call, mode, {there.front(), back.front()}, call.rank(there.front()) - 1);
   all.insert(all.end(), there.begin() + 1, there.end());
   all.insert(all.end(), back.begin() + 1, back.end());
   return all;

@@ -78,6 +78,7 @@ constexpr std::array drawings{
     Drawing{"Conv1D Conv2D Conv3D Conv1DTranspose Conv2DTranspose Conv3DTranspose Dense EinsumDense", {kernel, bias}},
     Drawing{"Embedding", {{{"embeddings_initializer", "RandomUniform"}}}},
     Drawing{"LSTM GRU", {kernel, recurrent, bias}, false, true},
+    Drawing{"ConvLSTM1D ConvLSTM2D ConvLSTM3D", {kernel, recurrent, bias}, true},
     Drawing{"SimpleRNN", {kernel, recurrent, bias}, true},
     Drawing{"BatchNormalization LayerNormalization GroupNormalization",
             {{{"beta_initializer", "Zeros"},
