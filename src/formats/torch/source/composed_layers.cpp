@@ -1,5 +1,6 @@
-// Layers that PyTorch itself puts together of others: attention and the Transformer, as programs in the language that is
-// followed here. Source of their meaning: torch/nn/modules/activation.py and transformer.py of PyTorch 2.13.
+// Layers that PyTorch itself puts together of others: attention, the Transformer and bags of embeddings, as programs in the
+// language that is followed here. Source of their meaning: torch/nn/modules/activation.py, transformer.py and sparse.py of
+// PyTorch 2.13.
 #include "formats/torch/source/torch_module.h"
 
 #include <algorithm>
@@ -209,6 +210,32 @@ class TransformerDecoder(nn.Module):
         return tgt if self.norm is None else self.norm(tgt)
 
 
+class EmbeddingBag(nn.Module):
+    def __init__(self, num_embeddings, embedding_dim, max_norm=None, norm_type=2.0, scale_grad_by_freq=False,
+                 mode="mean", sparse=False, _weight=None, include_last_offset=False, padding_idx=None, device=None,
+                 dtype=None):
+        super().__init__()
+        if max_norm is not None or padding_idx is not None or _weight is not None:
+            raise NotImplementedError("nn.EmbeddingBag with max_norm, padding_idx or _weight is not carried")
+        if mode not in ("sum", "mean", "max"):
+            raise ValueError(f"mode is {mode!r}, expected 'sum', 'mean' or 'max'")
+        self.num_embeddings, self.embedding_dim, self.mode = num_embeddings, embedding_dim, mode
+        self.weight = nn.Parameter(torch.empty(num_embeddings, embedding_dim))
+        nn.init.normal_(self.weight)
+
+    def forward(self, input, offsets=None, per_sample_weights=None):
+        if offsets is not None or input.dim() != 2:
+            raise NotImplementedError("nn.EmbeddingBag of bags of unlike lengths is not carried")
+        rows = F.embedding(input, self.weight)
+        if per_sample_weights is not None:
+            if self.mode != "sum":
+                raise NotImplementedError("per_sample_weights is for mode 'sum' alone")
+            rows = rows * per_sample_weights.unsqueeze(-1)
+        if self.mode == "max":
+            return rows.max(1)[0]
+        return rows.sum(1) if self.mode == "sum" else rows.mean(1)
+
+
 class Transformer(nn.Module):
     def __init__(self, d_model=512, nhead=8, num_encoder_layers=6, num_decoder_layers=6, dim_feedforward=2048,
                  dropout=0.1, activation=F.relu, custom_encoder=None, custom_decoder=None, layer_norm_eps=1e-5,
@@ -235,9 +262,10 @@ class Transformer(nn.Module):
         return torch.triu(torch.full((sz, sz), float("-inf")), diagonal=1)
 )";
 
-constexpr std::array<std::string_view, 6> names{"MultiheadAttention",      "TransformerEncoderLayer",
-                                                "TransformerDecoderLayer", "TransformerEncoder",
-                                                "TransformerDecoder",      "Transformer"};
+constexpr std::array<std::string_view, 7> names{
+    "MultiheadAttention", "TransformerEncoderLayer", "TransformerDecoderLayer",
+    "TransformerEncoder", "TransformerDecoder",      "Transformer",
+    "EmbeddingBag"};
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/source/conv_padding.h"
 #include "formats/torch/source/recurrent.h"
+#include "formats/torch/source/stored_tensor.h"
 #include "formats/torch/source/training.h"
 
 #include <nlohmann/json.hpp>
@@ -162,6 +163,17 @@ class LayerWeights {
   Instance& self_;
 };
 
+// A table that the program has already: it is the layer's own, and nothing is drawn.
+Status keep_given(Tracer& tracer, Interpreter& in, Instance& self, const Value& given) {
+  self.attributes.erase("_weight");
+  const Value* frozen = self.attributes.find("_freeze");
+  const bool is_frozen = frozen && frozen->is_whole() && frozen->whole() != 0;
+  Arguments arguments{{given, Value::of(!is_frozen)}, {}};
+  const auto made = parameter_of(tracer, in, arguments);
+  if (made) self.attributes.set("weight", *made);
+  return made ? Status() : Status(std::unexpected(made.error()));
+}
+
 Status make_weights(Tracer& tracer, Interpreter& in, const std::string& name, Instance& self) {
   LayerWeights weights(tracer, in, self);
   const Size space = space_in(name);
@@ -197,6 +209,7 @@ Status make_weights(Tracer& tracer, Interpreter& in, const std::string& name, In
     const auto rows = whole(self, "num_embeddings"), width = whole(self, "embedding_dim");
     if (!rows) return std::unexpected(rows.error());
     if (!width) return std::unexpected(width.error());
+    if (const Value given = said(self, "_weight"); given.as<SourceTensor>()) return keep_given(tracer, in, self, given);
     Filling normal{Filling::How::Normal, 0, 1};
     const Value* skipped = self.attributes.find("padding_idx");
     if (skipped && skipped->is_whole()) normal.empty_row = skipped->whole() + (skipped->whole() < 0 ? *rows : 0);
@@ -282,6 +295,26 @@ Made make_usual_layer(Tracer& tracer, Interpreter& in, const std::string& name, 
 }
 
 }  // namespace
+
+Made embedding_of(Tracer& tracer, Interpreter& in, Arguments& given) {
+  auto taken = python::bound(given, "cls embeddings freeze padding_idx max_norm norm_type scale_grad_by_freq sparse", 2,
+                             "from_pretrained");
+  if (!taken) return std::unexpected(taken.error());
+  auto* table = (*taken)[1]->as<SourceTensor>();
+  const auto shape = table ? tracer.shape_of(*table) : Result<Shape>(Shape());
+  if (!shape) return std::unexpected(shape.error());
+  if (shape->size() != 2 || !shape->front().known() || !shape->back().known())
+    return fail(Fault::Format, "Embedding.from_pretrained() wants a tensor of two axes");
+  Arguments arguments;
+  arguments.named = {{"num_embeddings", Value::of(*shape->front())},
+                     {"embedding_dim", Value::of(*shape->back())},
+                     {"_weight", *(*taken)[1]},
+                     {"_freeze", (*taken)[2].value_or(Value::of(true))}};
+  constexpr std::array passed{"padding_idx", "max_norm", "norm_type", "scale_grad_by_freq", "sparse"};
+  for (std::size_t i = 0; i < passed.size(); ++i)
+    if (const auto& value = (*taken)[3 + i]) arguments.named.emplace_back(passed[i], *value);
+  return in.call(*(*taken)[0], std::move(arguments));
+}
 
 Made make_layer(Tracer& tracer, Interpreter& in, const std::string& name, Arguments& given) {
   auto* self = given.placed.front().as<Instance>();

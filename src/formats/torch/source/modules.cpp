@@ -565,6 +565,13 @@ Class* ModuleClasses::layer(Interpreter& in, const std::string& name) {
   });
   if (name.contains("BatchNorm") || name.contains("InstanceNorm"))
     add_method(in, made, "_check_input_dim", [](Interpreter&, Arguments&) -> Made { return Value(); });
+  if (name == "Embedding") {
+    const Value from = in.native("from_pretrained", [&tracer](Interpreter& with, Arguments& given) {
+      return embedding_of(tracer, with, given);
+    });
+    made->attributes.set("from_pretrained",
+                         Value::of(in.make<python::Described>(python::Described::As::OfClass, from)));
+  }
   // About memory alone.
   if (is_recurrent(name))
     for (const char* word : {"flatten_parameters", "_flatten_parameters"})

@@ -35,6 +35,7 @@ std::vector<std::string> names_of(const Instance& self) {
       if (*direction && !whole(self, "bidirectional", 0)) continue;
       for (const char* kind : {"weight_ih_l", "weight_hh_l", "bias_ih_l", "bias_hh_l"})
         if (*kind == 'w' || whole(self, "bias", 1)) names.push_back(kind + std::to_string(layer) + direction);
+      if (whole(self, "proj_size", 0) > 0) names.push_back("weight_hr_l" + std::to_string(layer) + direction);
     }
   return names;
 }
@@ -67,8 +68,6 @@ Made make_recurrent(Tracer& tracer, Interpreter& in, const std::string& name, In
   const auto names = words_in(words);
   for (std::size_t i = 0; i < names.size(); ++i)
     if ((*taken)[i]) self.attributes.set(std::string(names[i]), *(*taken)[i]);
-  if (whole(self, "proj_size", 0) != 0)
-    return fail(Fault::Unsupported, "nn." + name + ": argument 'proj_size', a projection of the state, is not carried");
   const Value* type = self.attributes.find("dtype");
   DType dtype = DType::F32;
   if (const auto* said = type ? type->as<python::Text>() : nullptr) {
@@ -82,21 +81,67 @@ Made make_recurrent(Tracer& tracer, Interpreter& in, const std::string& name, In
   constexpr std::int64_t most = 1 << 20;
   if (hidden < 1 || first < 1 || layers < 1 || hidden > most || first > most || layers > 1000)
     return fail(Fault::Format, "nn." + name + ": input_size, hidden_size and num_layers are to be positive numbers");
+  const std::int64_t projected = whole(self, "proj_size", 0), state = projected > 0 ? projected : hidden;
+  if (projected < 0 || projected >= hidden || (projected > 0 && name != "LSTM"))
+    return fail(Fault::Format, "nn." + name + ": argument 'proj_size' is " + std::to_string(projected) +
+                                   "; an LSTM takes one below its hidden_size");
   const std::int64_t gates = (name == "LSTM" ? 4 : name == "GRU" ? 3 : 1) * hidden;
   const std::int64_t directions = whole(self, "bidirectional", 0) ? 2 : 1;
   const double most_drawn = 1 / std::sqrt(static_cast<double>(hidden));
   for (const std::string& weight : names_of(self)) {
     const bool of_first = weight.starts_with("weight_ih_l0");
     const Sizes shape = weight.starts_with("bias")        ? Sizes{gates}
-                        : weight.starts_with("weight_hh") ? Sizes{gates, hidden}
+                        : weight.starts_with("weight_hr") ? Sizes{projected, hidden}
+                        : weight.starts_with("weight_hh") ? Sizes{gates, state}
                         : of_first                        ? Sizes{gates, first}
-                                                          : Sizes{gates, hidden * directions};
+                                                          : Sizes{gates, state * directions};
     auto made = tracer.parameter(in, shape, Filling{Filling::How::Uniform, -most_drawn, most_drawn}, false, dtype);
     if (!made) return made;
     self.attributes.set(weight, *made);
   }
   return Value();
 }
+
+namespace {
+
+Made with_axis(Tracer& tracer, Interpreter& in, const char* function, const Value& x, std::int64_t axis) {
+  return call_function_named(tracer, in, function, Arguments{{x, Value::of(axis)}, {}});
+}
+
+// The same of each tensor in a tuple of them, and of a tensor.
+Made with_axis_of_all(Tracer& tracer, Interpreter& in, const char* function, const Value& of, std::int64_t axis) {
+  const auto* several = of.as<python::Sequence>();
+  if (!several) return with_axis(tracer, in, function, of, axis);
+  ValueList all;
+  for (const Value& one : several->items) {
+    const auto made = with_axis(tracer, in, function, one, axis);
+    if (!made) return made;
+    all.push_back(*made);
+  }
+  return in.tuple(std::move(all));
+}
+
+// A sequence without a batch is a batch of one, and so are its states.
+Made run_without_batch(Tracer& tracer, Interpreter& in, const std::string& name, Instance& self, Arguments& given) {
+  const std::int64_t axis = whole(self, "batch_first", 0) ? 0 : 1;
+  const auto x = with_axis(tracer, in, "unsqueeze", given.placed[1], axis);
+  if (!x) return x;
+  Arguments batched{{given.placed.front(), *x}, {}};
+  if (given.placed.size() > 2 && !given.placed[2].is_none()) {
+    const auto states = with_axis_of_all(tracer, in, "unsqueeze", given.placed[2], 1);
+    if (!states) return states;
+    batched.placed.push_back(*states);
+  }
+  const auto made = run_recurrent(tracer, in, name, self, batched);
+  if (!made) return made;
+  const auto& both = made->as<python::Sequence>()->items;
+  const auto sequence = with_axis(tracer, in, "squeeze", both[0], axis);
+  const auto states = with_axis_of_all(tracer, in, "squeeze", both[1], 1);
+  if (!sequence || !states) return sequence ? states : sequence;
+  return in.tuple({*sequence, *states});
+}
+
+}  // namespace
 
 Made run_recurrent(Tracer& tracer, Interpreter& in, const std::string& name, Instance& self, Arguments& given) {
   auto* packed = given.placed[1].as<Instance>();
@@ -106,6 +151,8 @@ Made run_recurrent(Tracer& tracer, Interpreter& in, const std::string& name, Ins
   if (!x) return fail(Fault::Unsupported, "nn." + name + " is called on a " + python::type_name(given.placed[1]));
   const auto input = tracer.value_of(*x, Shape{Dim::unknown(), Dim::unknown(), Dim(whole(self, "input_size", 1))});
   if (!input) return std::unexpected(input.error());
+  if (const auto said = given.take("hx")) given.placed.push_back(*said);
+  if (!packed && tracer.graph[*input].type.rank() == 2) return run_without_batch(tracer, in, name, self, given);
   TensorArguments tensors{{"input", *input}};
   if (auto* counted = counts ? counts->as<SourceTensor>() : nullptr) {
     const auto value = tracer.value_of(*counted);
@@ -122,7 +169,6 @@ Made run_recurrent(Tracer& tracer, Interpreter& in, const std::string& name, Ins
     tensors["params." + std::to_string(number++)] = *value;
   }
   ValueList states;
-  if (const auto said = given.take("hx")) given.placed.push_back(*said);
   if (given.placed.size() > 2 && !given.placed[2].is_none()) {
     states = {given.placed[2]};
     if (const auto* both = given.placed[2].as<python::Sequence>()) states = both->items;

@@ -262,6 +262,8 @@ bool defines(const python::Instance& module, const std::string& method);
 // Whether torch.nn has this layer and we read it.
 bool is_layer(const std::string& name);
 // __init__ and forward of a layer's class.
+Result<python::Value> embedding_of(Tracer& tracer, python::Interpreter& in,
+                                   python::Arguments& given);  // Embedding.from_pretrained()
 Result<python::Value> make_layer(Tracer& tracer, python::Interpreter& in, const std::string& name,
                                  python::Arguments& given);
 Result<python::Value> run_layer(Tracer& tracer, python::Interpreter& in, const std::string& name,
