@@ -22,7 +22,7 @@ using Arguments = std::span<const std::string_view>;
 Arguments always_said(const Op& op) {
   static constexpr std::array<std::string_view, 8> all{"eps",  "epsilon",     "alpha",         "beta",
                                                        "axis", "approximate", "align_corners", "negative_slope"};
-  const auto* relu = std::get_if<Relu>(&op);
+  const auto* relu = get_if<Relu>(&op);
   return relu && relu->negative_slope != 0 ? Arguments(all) : Arguments(all).first(all.size() - 1);
 }
 
@@ -53,14 +53,13 @@ std::optional<Size> channels_of(const Graph& form, ValueId v) {
   if (!maker || form[maker].inputs.empty() || !form[maker].inputs[0]) return std::nullopt;
   const Node& node = form[maker];
   const Traits& traits = traits_of(node.op);
-  if (std::holds_alternative<Conv>(node.op) || std::holds_alternative<ConvTranspose>(node.op)) return 1;
-  if (std::holds_alternative<Linear>(node.op) || traits.kind == LayerKind::Recurrence) return form[v].type.rank() - 1;
-  if (std::holds_alternative<MatMul>(node.op) || std::holds_alternative<Einsum>(node.op))
-    return form[v].type.rank() - 1;
+  if (holds_alternative<Conv>(node.op) || holds_alternative<ConvTranspose>(node.op)) return 1;
+  if (holds_alternative<Linear>(node.op) || traits.kind == LayerKind::Recurrence) return form[v].type.rank() - 1;
+  if (holds_alternative<MatMul>(node.op) || holds_alternative<Einsum>(node.op)) return form[v].type.rank() - 1;
   const ValueId x = node.inputs[0];
   if (form[x].type.rank() != form[v].type.rank()) return std::nullopt;
   const auto from = channels_of(form, x);
-  const auto* turn = std::get_if<Transpose>(&node.op);
+  const auto* turn = get_if<Transpose>(&node.op);
   if (from && turn) return std::ranges::find(turn->permutation, *from) - turn->permutation.begin();
   if (from &&
       form[x].type.shape[static_cast<std::size_t>(*from)] != form[v].type.shape[static_cast<std::size_t>(*from)])
@@ -71,7 +70,7 @@ std::optional<Size> channels_of(const Graph& form, ValueId v) {
 // Whether the layer reads channels that a step right in front of it moved behind the other axes.
 bool reads_moved_last(const Graph& form, const Node& node) {
   const NodeId maker = form[node.inputs[0]].producer;
-  const auto* turn = maker ? std::get_if<Transpose>(&form[maker].op) : nullptr;
+  const auto* turn = maker ? get_if<Transpose>(&form[maker].op) : nullptr;
   return turn && channels_of(form, node.inputs[0]) == form[node.inputs[0]].type.rank() - 1 &&
          turn->permutation.back() == 1;
 }
@@ -100,13 +99,13 @@ bool is_of_input(const Graph& form, ValueId v) {
 Size last_in_keras(const Graph& form, const Node& node) {
   const ValueId x = node.inputs[0];
   const Size rank = form[x].type.rank();
-  if (const auto* norm = std::get_if<BatchNorm>(&node.op)) return norm->axis;
-  if (const auto* norm = std::get_if<GroupNorm>(&node.op)) return norm->axis;
-  if (std::holds_alternative<Linear>(node.op) || traits_of(node.op).kind == LayerKind::Recurrence) return rank - 1;
+  if (const auto* norm = get_if<BatchNorm>(&node.op)) return norm->axis;
+  if (const auto* norm = get_if<GroupNorm>(&node.op)) return norm->axis;
+  if (holds_alternative<Linear>(node.op) || traits_of(node.op).kind == LayerKind::Recurrence) return rank - 1;
   const auto channels = channels_of(form, x);
   if (channels) return *channels;
-  const auto* norm = std::get_if<LayerNorm>(&node.op);
-  const bool is_image = rank > 3 || std::holds_alternative<Pad>(node.op);
+  const auto* norm = get_if<LayerNorm>(&node.op);
+  const bool is_image = rank > 3 || holds_alternative<Pad>(node.op);
   return is_image && is_of_input(form, x) && !(norm && norm->axes == Sizes{rank - 1}) ? 1 : rank - 1;
 }
 
@@ -123,7 +122,7 @@ Border in_keras_order(const Graph& form, const Node& node, ValueId v) {
 
 // A norm over one axis, with that axis moved behind the others around it.
 std::optional<Graph> norm_moved_last(const Graph& as_read, const Graph& form, const Node& node) {
-  const auto* norm = std::get_if<LayerNorm>(&node.op);
+  const auto* norm = get_if<LayerNorm>(&node.op);
   if (!norm || norm->axes.size() != 1) return std::nullopt;
   TensorType type = form[node.inputs[0]].type;
   const Size rank = type.rank();
@@ -156,7 +155,7 @@ std::optional<Graph> norm_moved_last(const Graph& as_read, const Graph& form, co
 
 // No mode of PyTorch repeats the cells at the edge in reverse: they are put beside.
 std::optional<Graph> mirrored(const Graph& form, const Node& node) {
-  const auto* pad = std::get_if<Pad>(&node.op);
+  const auto* pad = get_if<Pad>(&node.op);
   if (!pad || pad->mode != PadMode::Symmetric) return std::nullopt;
   Graph graph;
   ValueId x = graph.input("x", form[node.inputs[0]].type);

@@ -30,15 +30,15 @@ std::optional<Core> core_of(const Graph& piece, const Node& node) {
   core.axis = piece[node.outputs[0]].type.rank() - 1;
   const Tensor* matrix = kernel;
   Tensor turned;
-  if (const auto* conv = std::get_if<Conv>(&node.op)) {
+  if (const auto* conv = get_if<Conv>(&node.op)) {
     core.axis = conv->axes.channel();
-  } else if (const auto* up = std::get_if<ConvTranspose>(&node.op)) {
+  } else if (const auto* up = get_if<ConvTranspose>(&node.op)) {
     core.axis = up->axes.channel();
     core.form.groups = up->groups;
     core.form.out_axis = 1;
   } else {
-    const auto* linear = std::get_if<Linear>(&node.op);
-    const bool is_in_out = std::holds_alternative<MatMul>(node.op) || (linear && linear->order == LinearOrder::InOut);
+    const auto* linear = get_if<Linear>(&node.op);
+    const bool is_in_out = holds_alternative<MatMul>(node.op) || (linear && linear->order == LinearOrder::InOut);
     if ((!linear && !is_in_out) || kernel->rank() != 2) return std::nullopt;
     if (is_in_out) turned = kernel->permuted(Sizes{1, 0}), matrix = &turned;
   }
@@ -111,11 +111,11 @@ bool take_in_cut(Core& core, double least, double most) {
 // A line cut off at one side or both: a ReLU, limits, a hard sigmoid.
 bool take_in_activation(Core& core, const Op& op) {
   constexpr double endless = std::numeric_limits<double>::infinity();
-  if (const auto* relu = std::get_if<Relu>(&op))
+  if (const auto* relu = get_if<Relu>(&op))
     return relu->negative_slope == 0 && relu->threshold == 0 && take_in_cut(core, 0, relu->max_value.value_or(endless));
-  if (const auto* clip = std::get_if<Clip>(&op))
+  if (const auto* clip = get_if<Clip>(&op))
     return take_in_cut(core, clip->least.value_or(-endless), clip->most.value_or(endless));
-  const auto* hard = std::get_if<HardSigmoid>(&op);
+  const auto* hard = get_if<HardSigmoid>(&op);
   if (!hard || core.form.is_cut()) return false;
   const auto channels = static_cast<std::size_t>(core.channels);
   return take_in_scale(core, std::vector<double>(channels, hard->alpha)) &&
@@ -178,12 +178,11 @@ bool take_in_binary(Core& core, const Graph& piece, const Node& node, BinaryFunc
 }
 
 bool take_in_node(Core& core, const Graph& piece, const Node& node) {
-  if (std::holds_alternative<Identity>(node.op) || std::holds_alternative<Dropout>(node.op) ||
-      std::holds_alternative<Slice>(node.op))
+  if (holds_alternative<Identity>(node.op) || holds_alternative<Dropout>(node.op) || holds_alternative<Slice>(node.op))
     return true;
-  if (const auto* norm = std::get_if<BatchNorm>(&node.op)) return take_in_norm(core, piece, node, *norm);
-  if (const auto* binary = std::get_if<Binary>(&node.op)) return take_in_binary(core, piece, node, binary->function);
-  if (const auto* affine = std::get_if<Affine>(&node.op)) {
+  if (const auto* norm = get_if<BatchNorm>(&node.op)) return take_in_norm(core, piece, node, *norm);
+  if (const auto* binary = get_if<Binary>(&node.op)) return take_in_binary(core, piece, node, binary->function);
+  if (const auto* affine = get_if<Affine>(&node.op)) {
     const auto channels = static_cast<std::size_t>(core.channels);
     return take_in_scale(core, std::vector<double>(channels, affine->scale)) &&
            take_in_shift(core, std::vector<double>(channels, affine->offset));
@@ -208,10 +207,9 @@ bool are_comparable(const AffineForm& a, const AffineForm& b) {
 }
 
 bool moves_in_front(const Op& op) {
-  return std::holds_alternative<Identity>(op) || std::holds_alternative<Dropout>(op) ||
-         std::holds_alternative<Reshape>(op) || std::holds_alternative<Flatten>(op) ||
-         std::holds_alternative<Transpose>(op) || std::holds_alternative<Pad>(op) ||
-         std::holds_alternative<Squeeze>(op) || std::holds_alternative<Unsqueeze>(op);
+  return holds_alternative<Identity>(op) || holds_alternative<Dropout>(op) || holds_alternative<Reshape>(op) ||
+         holds_alternative<Flatten>(op) || holds_alternative<Transpose>(op) || holds_alternative<Pad>(op) ||
+         holds_alternative<Squeeze>(op) || holds_alternative<Unsqueeze>(op);
 }
 
 constexpr double most_steps_of_a_factor = 4;  // of 2^-24, by two programs: a root of two units, a quotient, a product

@@ -29,14 +29,14 @@ bool computes(const Graph& graph, const Node& node) {
 // Behind a cell that walks with the steps first, the value with the batch first again.
 ValueId batch_first(const Graph& graph, const std::vector<std::vector<NodeId>>& readers, ValueId v) {
   const auto& next = readers[v.slot()];
-  const auto* turns = next.size() == 1 ? std::get_if<Transpose>(&graph[next[0]].op) : nullptr;
+  const auto* turns = next.size() == 1 ? get_if<Transpose>(&graph[next[0]].op) : nullptr;
   return turns && turns->permutation == Sizes{1, 0, 2} ? graph[next[0]].outputs[0] : v;
 }
 
 // Whether the cell reads its steps first and what it makes stays so: passes may have carried the turn back further on.
 bool is_left_turned(const Graph& graph, const Node& cell, ValueId out) {
   const NodeId before = graph[cell.inputs[0]].producer;
-  const auto* turns = before ? std::get_if<Transpose>(&graph[before].op) : nullptr;
+  const auto* turns = before ? get_if<Transpose>(&graph[before].op) : nullptr;
   return turns && turns->permutation == Sizes{1, 0, 2} && out == cell.outputs[0];
 }
 
@@ -44,10 +44,10 @@ bool is_left_turned(const Graph& graph, const Node& cell, ValueId out) {
 ValueId cut_out(const Graph& graph, const std::vector<std::vector<NodeId>>& readers, ValueId v) {
   while (readers[v.slot()].size() == 1) {
     const Node& next = graph[readers[v.slot()][0]];
-    const auto* pad = std::get_if<Pad>(&next.op);
-    const bool cuts = std::holds_alternative<Slice>(next.op) ||
-                      (pad && std::ranges::all_of(pad->before, [](Size n) { return n <= 0; }) &&
-                       std::ranges::all_of(pad->after, [](Size n) { return n <= 0; }));
+    const auto* pad = get_if<Pad>(&next.op);
+    const bool cuts =
+        holds_alternative<Slice>(next.op) || (pad && std::ranges::all_of(pad->before, [](Size n) { return n <= 0; }) &&
+                                              std::ranges::all_of(pad->after, [](Size n) { return n <= 0; }));
     if (!cuts) break;
     v = next.outputs[0];
   }
@@ -183,7 +183,7 @@ class Aligner {
                                std::set<NodeId>& taken) {
     for (const BinaryFunction wanted : {BinaryFunction::Multiply, BinaryFunction::Add}) {
       const auto& next = readers[v.slot()];
-      const auto* binary = next.size() == 1 ? std::get_if<Binary>(&graph[next[0]].op) : nullptr;
+      const auto* binary = next.size() == 1 ? get_if<Binary>(&graph[next[0]].op) : nullptr;
       if (!binary || binary->function != wanted || !holds_numbers(graph, next[0]) || taken.contains(next[0])) continue;
       taken.insert(next[0]);
       v = graph[next[0]].outputs[0];
@@ -192,12 +192,12 @@ class Aligner {
   }
 
   static std::ptrdiff_t norms_in(const Graph& graph) {
-    return std::ranges::count_if(graph.nodes, [](const Node& n) { return std::holds_alternative<BatchNorm>(n.op); });
+    return std::ranges::count_if(graph.nodes, [](const Node& n) { return holds_alternative<BatchNorm>(n.op); });
   }
 
   static ValueId norm_behind(const Graph& graph, const std::vector<std::vector<NodeId>>& readers, ValueId v) {
     const auto& next = readers[v.slot()];
-    if (next.size() != 1 || !std::holds_alternative<BatchNorm>(graph[next[0]].op)) return {};
+    if (next.size() != 1 || !holds_alternative<BatchNorm>(graph[next[0]].op)) return {};
     return graph[next[0]].outputs[0];
   }
 

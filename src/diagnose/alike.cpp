@@ -30,7 +30,7 @@ Op steered_by_float32(const Op& op) {
 }
 
 bool may_be_turned(const Op& op) {
-  const auto* binary = std::get_if<Binary>(&op);
+  const auto* binary = get_if<Binary>(&op);
   if (!binary) return false;
   switch (binary->function) {
     case BinaryFunction::Add:

@@ -69,7 +69,7 @@ bool alike_inputs(const Graph& a, const Graph& b) {
 std::optional<std::size_t> axis_behind(const Graph& graph, const Node& step, std::size_t axis) {
   if (step.inputs.size() != 1) return std::nullopt;
   const Shape &from = graph[step.inputs[0]].type.shape, &to = graph[step.outputs[0]].type.shape;
-  if (const auto* turn = std::get_if<Transpose>(&step.op)) {
+  if (const auto* turn = get_if<Transpose>(&step.op)) {
     const auto at = std::ranges::find(turn->permutation, static_cast<Size>(axis));
     return static_cast<std::size_t>(at - turn->permutation.begin());
   }

@@ -28,8 +28,8 @@ bool is_kernel_layer(const Op& op) {
 
 // Kernels with the output channels first, whatever the operator; transposed convolutions as they are.
 Tensor outputs_first(const Node& node, const Tensor& kernel) {
-  const auto* linear = std::get_if<Linear>(&node.op);
-  const bool turned = (linear && linear->order == LinearOrder::InOut) || std::holds_alternative<MatMul>(node.op);
+  const auto* linear = get_if<Linear>(&node.op);
+  const bool turned = (linear && linear->order == LinearOrder::InOut) || holds_alternative<MatMul>(node.op);
   return turned && kernel.rank() == 2 ? kernel.permuted(Sizes{1, 0}) : kernel;
 }
 
@@ -69,7 +69,7 @@ class Carrier {
 
   NodeId norm_behind(const Graph& graph, const std::vector<std::vector<NodeId>>& readers, NodeId n) const {
     const auto& next = readers[graph[n].outputs[0].slot()];
-    if (next.size() != 1 || !std::holds_alternative<BatchNorm>(graph[next[0]].op)) return {};
+    if (next.size() != 1 || !holds_alternative<BatchNorm>(graph[next[0]].op)) return {};
     return constant_of(graph, graph[next[0]], 4) ? next[0] : NodeId{};
   }
 
@@ -101,7 +101,7 @@ class Carrier {
   }
 
   std::size_t channels_axis(const Node& node) const {
-    if (std::holds_alternative<ConvTranspose>(node.op)) return 1;
+    if (holds_alternative<ConvTranspose>(node.op)) return 1;
     return 0;
   }
 
@@ -112,7 +112,7 @@ class Carrier {
     std::vector<double> factor(mean.size(), 1), offset(mean.size(), 0);
     if (const Tensor* gamma = constant_of(graph, graph[n], 1)) factor = gamma->doubles();
     if (const Tensor* beta = constant_of(graph, graph[n], 2)) offset = beta->doubles();
-    const double epsilon = std::get<BatchNorm>(graph[n].op).epsilon;
+    const double epsilon = get<BatchNorm>(graph[n].op).epsilon;
     for (std::size_t i = 0; i < mean.size(); ++i) {
       factor[i] /= std::sqrt(variance[i] + epsilon);
       offset[i] -= mean[i] * factor[i];
@@ -124,7 +124,7 @@ class Carrier {
   CarriedNumbers folded(const Node& node, const Tensor& kernel, const std::vector<double>& factor,
                         const std::string& norm) const {
     const auto axis = channels_axis(node);
-    const auto* up = std::get_if<ConvTranspose>(&node.op);
+    const auto* up = get_if<ConvTranspose>(&node.op);
     const std::size_t groups = up ? static_cast<std::size_t>(up->groups) : 1;
     const Sizes& shape = kernel.shape();
     std::size_t inner = 1;
@@ -175,8 +175,8 @@ class Carrier {
     }
     order_features(a, b, kernel);
     const Tensor* to = constant_of(sides_.b, node_b, slot_b);
-    const bool turns = outputs_first(node_b, *to).shape() != to->shape() ||
-                       (std::holds_alternative<MatMul>(node_b.op) && to->rank() == 2);
+    const bool turns =
+        outputs_first(node_b, *to).shape() != to->shape() || (holds_alternative<MatMul>(node_b.op) && to->rank() == 2);
     if (turns) {
       const Sizes rows = outputs_first(node_b, *to).shape();
       if (checked_count(rows) == kernel.values.count() && kernel.values.shape()[0] == rows[0]) {
@@ -193,7 +193,7 @@ class Carrier {
   // b keeps a batch norm that a has folded: one that changes nothing, but may hold a bias.
   Status identity_norm(NodeId a, NodeId b, NodeId norm) {
     const Size channels = constant_of(sides_.b, sides_.b[norm], 3)->count();
-    const double epsilon = std::get<BatchNorm>(sides_.b[norm].op).epsilon;
+    const double epsilon = get<BatchNorm>(sides_.b[norm].op).epsilon;
     const std::string how = "a has it folded into " + quoted(name_a(a));
     CarriedNumbers beta{filled(channels, 0), {}, how};
     if (has_a(a, 2) && !has_b(b, 2)) beta = of_a(a, 2), beta.how.clear();
@@ -247,10 +247,10 @@ class Carrier {
   // Everything else: what a's node holds goes to the same place of b's node.
   Status other_layer(NodeId a, NodeId b) {
     const Node &node_a = sides_.real[a], &node_b = sides_.b[b];
-    if (std::holds_alternative<Binary>(node_b.op)) return scalars(a, b);
+    if (holds_alternative<Binary>(node_b.op)) return scalars(a, b);
     const std::size_t slots = std::max(node_a.inputs.size(), node_b.inputs.size());
     const bool is_norm = family_of(node_b.op) == Family::Norm;
-    const bool sums = std::holds_alternative<Lstm>(node_b.op) || std::holds_alternative<SimpleRnn>(node_b.op);
+    const bool sums = holds_alternative<Lstm>(node_b.op) || holds_alternative<SimpleRnn>(node_b.op);
     for (std::size_t slot = 1; slot < slots; ++slot) {
       const bool here = has_a(a, slot), there = has_b(b, slot);
       if (!here && !there) continue;
@@ -364,7 +364,7 @@ Result<std::map<ValueId, CarriedNumbers>> carried_numbers(const Sides& sides, co
 }
 
 std::size_t kernel_slot(const Graph& graph, const Node& node) {
-  return std::holds_alternative<MatMul>(node.op) && !constant_of(graph, node, 1) ? 0 : 1;
+  return holds_alternative<MatMul>(node.op) && !constant_of(graph, node, 1) ? 0 : 1;
 }
 
 std::string listed(const std::vector<std::string>& names) {

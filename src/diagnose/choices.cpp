@@ -11,7 +11,7 @@ namespace {
 
 bool asks_whether_a_number(const Graph& piece, ValueId condition) {
   const NodeId maker = piece[condition].producer;
-  return maker && std::holds_alternative<Binary>(piece[maker].op) && piece[maker].inputs[0] == piece[maker].inputs[1];
+  return maker && holds_alternative<Binary>(piece[maker].op) && piece[maker].inputs[0] == piece[maker].inputs[1];
 }
 
 // Steps of a tensor that is stretched to a shape, ranks aligned at the last axis.
@@ -46,12 +46,12 @@ std::vector<Choice> choices_in(const Graph& piece) {
   std::vector<Choice> all;
   for (const Node& node : piece.nodes) {
     const auto& in = node.inputs;
-    if (std::holds_alternative<Where>(node.op)) {
+    if (holds_alternative<Where>(node.op)) {
       const bool is_known = piece[in[0]].constant || (piece[in[1]].constant && piece[in[2]].constant);
       if (!is_known && in[1] != in[2] && !asks_whether_a_number(piece, in[0]))
         all.push_back({.condition = in[0], .first = in[1], .second = in[2], .layer = node.layer});
     }
-    const auto* binary = std::get_if<Binary>(&node.op);
+    const auto* binary = get_if<Binary>(&node.op);
     const bool is_largest = binary && binary->function == BinaryFunction::Maximum;
     if (!is_largest && !(binary && binary->function == BinaryFunction::Minimum)) continue;
     if (in[0] != in[1] && !piece[in[0]].constant && !piece[in[1]].constant)

@@ -69,7 +69,7 @@ Result<Patch> fold_known_shapes(const Graph& graph, const Target&) {
     const Tensor* constant = before != made.end()             ? &before->second
                              : graph[node.inputs[0]].constant ? &*graph[node.inputs[0]].constant
                                                               : nullptr;
-    const auto* turn = std::get_if<Transpose>(&node.op);
+    const auto* turn = get_if<Transpose>(&node.op);
     const auto shape = sizes_of(graph[node.outputs[0]].type.shape);
     if (!constant || !shape || (!turn && !only_reshapes(node.op)) || checked_count(*shape) != constant->count())
       continue;
@@ -92,15 +92,15 @@ Result<Patch> take_in_biases(const Graph& graph, const Target&) {
   };
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& layer = graph.nodes[i];
-    const bool is_layer = std::holds_alternative<Conv>(layer.op) || std::holds_alternative<ConvTranspose>(layer.op) ||
-                          std::holds_alternative<Linear>(layer.op);
+    const bool is_layer = holds_alternative<Conv>(layer.op) || holds_alternative<ConvTranspose>(layer.op) ||
+                          holds_alternative<Linear>(layer.op);
     if (!is_layer) continue;
     const ValueId own = layer.inputs.size() > 2 ? layer.inputs[2] : ValueId{};
     if (own && !graph[own].constant) continue;
     ValueId y = layer.outputs[0];
     std::size_t axis = graph[y].type.shape.size() - 1;
-    if (const auto* conv = std::get_if<Conv>(&layer.op)) axis = static_cast<std::size_t>(conv->axes.channel());
-    if (const auto* up = std::get_if<ConvTranspose>(&layer.op)) axis = static_cast<std::size_t>(up->axes.channel());
+    if (const auto* conv = get_if<Conv>(&layer.op)) axis = static_cast<std::size_t>(conv->axes.channel());
+    if (const auto* up = get_if<ConvTranspose>(&layer.op)) axis = static_cast<std::size_t>(up->axes.channel());
     const Dim channels = graph[y].type.shape[axis];
     const Node* sum = only_reader(y);
     while (sum && channels.known()) {
@@ -109,7 +109,7 @@ Result<Patch> take_in_biases(const Graph& graph, const Target&) {
       axis = *next, y = sum->outputs[0];
       sum = only_reader(y);
     }
-    const auto* binary = sum ? std::get_if<Binary>(&sum->op) : nullptr;
+    const auto* binary = sum ? get_if<Binary>(&sum->op) : nullptr;
     if (!binary || binary->function != BinaryFunction::Add || !channels.known()) continue;
     const ValueId other = sum->inputs[0] == y ? sum->inputs[1] : sum->inputs[0];
     if (!other || !graph[other].constant) continue;
@@ -139,9 +139,9 @@ Result<Patch> take_in_pads(const Graph& graph, const Target&) {
   const auto readers = readers_of(graph);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& layer = graph.nodes[i];
-    const auto* conv = std::get_if<Conv>(&layer.op);
+    const auto* conv = get_if<Conv>(&layer.op);
     const NodeId maker = conv ? graph[layer.inputs[0]].producer : NodeId{};
-    const Pad* pad = maker ? std::get_if<Pad>(&graph[maker].op) : nullptr;
+    const Pad* pad = maker ? get_if<Pad>(&graph[maker].op) : nullptr;
     if (!pad || pad->mode != PadMode::Constant || pad->value != 0) continue;
     if (readers[layer.inputs[0].slot()].size() != 1) continue;
     Sizes before = pad->before, after = pad->after;
@@ -172,7 +172,7 @@ Result<Patch> take_in_pads(const Graph& graph, const Target&) {
 Result<Patch> drop_noise(const Graph& graph, const Target&) {
   Patch patch(graph);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    if (!std::holds_alternative<Dropout>(graph.nodes[i].op)) continue;
+    if (!holds_alternative<Dropout>(graph.nodes[i].op)) continue;
     patch.remove({static_cast<std::int32_t>(i)});
     patch.replace(graph.nodes[i].outputs[0], graph.nodes[i].inputs[0]);
   }
@@ -220,7 +220,7 @@ namespace {
 // that the model can tell.
 void drop_silent_thresholds(Graph& graph) {
   for (Node& node : graph.nodes) {
-    auto* op = std::get_if<Softplus>(&node.op);
+    auto* op = get_if<Softplus>(&node.op);
     if (!op || !op->threshold || graph[node.outputs[0]].type.dtype == DType::F64) continue;
     if (std::exp(-*op->threshold) <= unit_rounding / 2 * *op->threshold) op->threshold.reset();
   }

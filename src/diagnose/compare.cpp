@@ -176,7 +176,7 @@ bool Comparison::has_exact_shape(std::size_t i) const { return alignment_.matche
 bool Comparison::was_put_along_another_axis(const Match& match) const {
   if (!match.node_a || !match.node_b) return false;
   const Node &a = sized_.a[match.node_a], &b = sized_.b[match.node_b];
-  if (!std::holds_alternative<Concat>(a.op) || !std::holds_alternative<Concat>(b.op)) return false;
+  if (!holds_alternative<Concat>(a.op) || !holds_alternative<Concat>(b.op)) return false;
   const auto of_a = sizes_of(sized_.a[match.a].type.shape), of_b = sizes_of(sized_.b[match.b].type.shape);
   return of_a && of_b && of_a->size() == of_b->size() && !have_same_sizes(*of_a, *of_b);
 }
@@ -202,7 +202,7 @@ bool Comparison::agrees_in_float64(std::size_t i, const Stretch& at, const Tenso
   };
   const auto casts = [](const Graph& graph) {
     return std::ranges::any_of(graph.nodes, [](const Node& node) {
-      const auto* cast = std::get_if<Cast>(&node.op);
+      const auto* cast = get_if<Cast>(&node.op);
       return cast && (cast->to == DType::F16 || cast->to == DType::BF16);
     });
   };
@@ -289,9 +289,8 @@ std::vector<std::size_t> Comparison::readers_of_match(std::size_t i) const {
 void Comparison::try_fresh(std::size_t i) {
   const auto at = stretch(i);
   if (!at || at->a.from.size() != 1 || at->b.from.size() != 1) return;
-  const bool chooses = std::ranges::any_of(at->a.graph.nodes, [](const Node& node) {
-    return is_function(node.op) || std::holds_alternative<MaxPool>(node.op);
-  });
+  const bool chooses = std::ranges::any_of(
+      at->a.graph.nodes, [](const Node& node) { return is_function(node.op) || holds_alternative<MaxPool>(node.op); });
   if (!chooses) return;
   State& state = states_[i];
   state.fresh = true;

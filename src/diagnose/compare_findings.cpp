@@ -16,7 +16,7 @@ namespace {
 const Node* main_node(const Graph& piece) {
   const Node* found = nullptr;
   for (const Node& node : piece.nodes) {
-    if (std::holds_alternative<Identity>(node.op) && found) continue;
+    if (holds_alternative<Identity>(node.op) && found) continue;
     const bool has_weights = node.inputs.size() > 1 && constant_of(piece, node, 1);
     const bool found_has = found && found->inputs.size() > 1 && constant_of(piece, *found, 1);
     if (has_weights || !found_has) found = &node;

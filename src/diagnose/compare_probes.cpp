@@ -95,8 +95,8 @@ std::vector<Comparison::Fed> Comparison::all_rows(const Stretch& at) const {
 std::optional<Comparison::Fed> Comparison::halves(const Stretch& at) const {
   constexpr std::int64_t period = 37;  // halves from -9 to 9
   const auto rounds = [](const Node& node) {
-    const auto* unary = std::get_if<Unary>(&node.op);
-    const auto* binary = std::get_if<Binary>(&node.op);
+    const auto* unary = get_if<Unary>(&node.op);
+    const auto* binary = get_if<Binary>(&node.op);
     return (unary && convoy::rounds(unary->function)) || (binary && divides_whole(binary->function));
   };
   if (std::ranges::none_of(at.a.graph.nodes, rounds) && std::ranges::none_of(at.b.graph.nodes, rounds))
@@ -119,9 +119,9 @@ std::optional<Comparison::Fed> Comparison::halves(const Stretch& at) const {
 // A's own numbers made small, where a stretch divides by what it measures of them: the number added there shows at no other.
 std::vector<Comparison::Fed> Comparison::quiet(const Stretch& at) const {
   const auto measures = [](const Node& node) {
-    const auto* unary = std::get_if<Unary>(&node.op);
-    const auto* binary = std::get_if<Binary>(&node.op);
-    return (traits_of(node.op).kind == LayerKind::Normalization && !std::holds_alternative<BatchNorm>(node.op)) ||
+    const auto* unary = get_if<Unary>(&node.op);
+    const auto* binary = get_if<Binary>(&node.op);
+    return (traits_of(node.op).kind == LayerKind::Normalization && !holds_alternative<BatchNorm>(node.op)) ||
            (unary && (unary->function == Function::Rsqrt || unary->function == Function::Sqrt ||
                       unary->function == Function::Reciprocal || unary->function == Function::Log)) ||
            (binary && (binary->function == BinaryFunction::Divide || binary->function == BinaryFunction::Power));

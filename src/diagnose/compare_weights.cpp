@@ -28,7 +28,7 @@ bool say_the_same(const Graph& a, const Node& x, const Graph& b, const Node& y) 
     return is_there ? graph[node.inputs[input]].constant->doubles() : std::vector<double>{};
   };
   const auto agree = [](double p, double q, double size) { return std::abs(p - q) <= most * size; };
-  if (const auto* norm = std::get_if<BatchNorm>(&x.op)) {
+  if (const auto* norm = get_if<BatchNorm>(&x.op)) {
     std::vector<double> of_a[4], of_b[4];
     for (std::size_t i = 0; i < 4; ++i) of_a[i] = numbers(a, x, i + 1), of_b[i] = numbers(b, y, i + 1);
     const auto at = [](const std::vector<double>& all, std::size_t c, double otherwise) {
@@ -53,7 +53,7 @@ bool say_the_same(const Graph& a, const Node& x, const Graph& b, const Node& y) 
 }
 
 bool is_said_by_several(const Op& op, std::size_t input) {
-  return std::holds_alternative<BatchNorm>(op) || input == 3 || input == 4;
+  return holds_alternative<BatchNorm>(op) || input == 3 || input == 4;
 }
 
 }  // namespace
@@ -190,7 +190,7 @@ std::optional<Edit> Comparison::epsilon_between(const Piece& a, const Piece& b) 
     const Graph& own = is_in_a ? a.graph : b.graph;
     const auto other = affine_form_of(is_in_a ? b.graph : a.graph);
     for (std::size_t n = 0; n < own.nodes.size() && other; ++n) {
-      const auto* norm = std::get_if<BatchNorm>(&own.nodes[n].op);
+      const auto* norm = get_if<BatchNorm>(&own.nodes[n].op);
       if (!norm) continue;
       for (const double epsilon : usual_epsilons) {
         BatchNorm now = *norm;

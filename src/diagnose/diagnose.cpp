@@ -90,14 +90,14 @@ void merge(Diagnosis& into, const Diagnosis& more) {
 // The layer as its file has it: passes carry axes along, so that a transpose may be left in the layer beside it.
 std::string turning_layer(const Graph& a, const std::string& layer) {
   const auto moves = [](const Op& op) {
-    return std::holds_alternative<Reshape>(op) || std::holds_alternative<Transpose>(op) ||
-           std::holds_alternative<Unsqueeze>(op) || std::holds_alternative<Squeeze>(op);
+    return holds_alternative<Reshape>(op) || holds_alternative<Transpose>(op) || holds_alternative<Unsqueeze>(op) ||
+           holds_alternative<Squeeze>(op);
   };
   for (std::size_t i = a.nodes.size(); i-- > 0;) {
     if (a.nodes[i].layer != layer || !moves(a.nodes[i].op)) continue;
     const Node* node = &a.nodes[i];
     while (node && moves(node->op)) {
-      if (std::holds_alternative<Transpose>(node->op)) return node->layer;
+      if (holds_alternative<Transpose>(node->op)) return node->layer;
       const NodeId before = a[node->inputs[0]].producer;
       node = before ? &a[before] : nullptr;
     }
@@ -110,7 +110,7 @@ std::string padding_in_front(const Graph& a, const std::string& layer) {
   for (const Node& node : a.nodes) {
     if (node.layer != layer || node.inputs.empty() || !node.inputs[0]) continue;
     const NodeId maker = a[node.inputs[0]].producer;
-    const bool is_pad = maker && std::holds_alternative<Pad>(a[maker].op);
+    const bool is_pad = maker && holds_alternative<Pad>(a[maker].op);
     if (is_pad && std::ranges::find(a.inputs, a[maker].inputs[0]) != a.inputs.end()) return a[maker].layer;
   }
   return layer;
@@ -124,13 +124,13 @@ bool is_about_pads(std::string_view cause) {
 // The layer that pads for this one, where this one does not pad by itself.
 std::string pad_of(const Graph& b, const std::string& layer) {
   for (const Node& node : b.nodes) {
-    const auto* conv = std::get_if<Conv>(&node.op);
+    const auto* conv = get_if<Conv>(&node.op);
     if (!conv || node.layer != layer || !b[node.inputs[0]].producer) continue;
     const bool is_bare = std::ranges::all_of(conv->paddings, [](Padding p) {
       return p.spelling == Spelling::Valid || (p.spelling == Spelling::Explicit && p.before == 0 && p.after == 0);
     });
     const Node& maker = b[b[node.inputs[0]].producer];
-    if (is_bare && std::holds_alternative<Pad>(maker.op)) return maker.layer;
+    if (is_bare && holds_alternative<Pad>(maker.op)) return maker.layer;
   }
   return layer;
 }

@@ -29,7 +29,7 @@ std::vector<AxisOfWindows> windows_in(const Graph& form, const Node& node, const
   const auto in = sizes_of(form[node.inputs[0]].type.shape);
   if (!in) return all;
   const NodeId maker = form[node.inputs[0]].producer;
-  const auto* pad = maker ? std::get_if<Pad>(&form[maker].op) : nullptr;
+  const auto* pad = maker ? get_if<Pad>(&form[maker].op) : nullptr;
   for (std::size_t i = 0; i < op.windows.size() && i < op.paddings.size(); ++i) {
     const auto axis = static_cast<std::size_t>(op.axes.spatial(static_cast<Size>(i)));
     AxisOfWindows one{op.windows[i], (*in)[axis], {}, {}};

@@ -26,7 +26,7 @@ Family family_of(const Op& op) {
     case LayerKind::Shuffle: return Family::Shuffle;
     case LayerKind::Table: return Family::Table;
     case LayerKind::Arithmetic: {
-      const auto* binary = std::get_if<Binary>(&op);
+      const auto* binary = get_if<Binary>(&op);
       if (!binary) return Family::None;
       const bool scales = binary->function == BinaryFunction::Multiply || binary->function == BinaryFunction::Divide;
       return scales ? Family::Factor : Family::Sum;

@@ -16,8 +16,8 @@ std::uint64_t mixed(std::uint64_t x) {
 }  // namespace
 
 const Tensor* kernel_of(const Graph& graph, const Node& node) {
-  const bool has_kernel = std::holds_alternative<Conv>(node.op) || std::holds_alternative<ConvTranspose>(node.op) ||
-                          std::holds_alternative<Linear>(node.op);
+  const bool has_kernel = holds_alternative<Conv>(node.op) || holds_alternative<ConvTranspose>(node.op) ||
+                          holds_alternative<Linear>(node.op);
   if (!has_kernel || !node.inputs[1] || !graph[node.inputs[1]].constant) return nullptr;
   return &*graph[node.inputs[1]].constant;
 }

@@ -40,7 +40,7 @@ bool is_padded_in_front(const Graph& graph, const std::string& layer) {
   return std::ranges::any_of(graph.nodes, [&](const Node& node) {
     const NodeId maker =
         node.layer == layer && !node.inputs.empty() && node.inputs[0] ? graph[node.inputs[0]].producer : NodeId{};
-    return maker && std::holds_alternative<Pad>(graph[maker].op) && graph[maker].layer != layer;
+    return maker && holds_alternative<Pad>(graph[maker].op) && graph[maker].layer != layer;
   });
 }
 
@@ -76,7 +76,7 @@ Fix of_cuts(const Graph& as_read, const Graph& form, const std::string& layer) {
   ValueId reads;
   for (const Node& node : form.nodes) {
     const bool is_next = reads ? node.inputs[0] == reads : node.layer == layer;
-    if (!is_next || !(std::holds_alternative<Slice>(node.op) || std::holds_alternative<Pad>(node.op))) continue;
+    if (!is_next || !(holds_alternative<Slice>(node.op) || holds_alternative<Pad>(node.op))) continue;
     const Fix own = lines_of_node(as_read, form, node);
     for (const auto& [all, one] : {std::pair(&fix.torch, &own.torch), std::pair(&fix.keras, &own.keras)})
       *all += all->empty() ? *one : one->starts_with("x[") ? one->substr(1) : "; " + *one;

@@ -52,10 +52,10 @@ Fix of_bias_twice(const Graph& form, const std::string& layer) {
 
 Fix of_sequence_axis(const Graph& form, const std::string& layer) {
   const auto cells = cells_of(form, layer);
-  const std::string_view name = cells.empty()                                ? "LSTM"
-                                : std::holds_alternative<Gru>(cells[0]->op)  ? "GRU"
-                                : std::holds_alternative<Lstm>(cells[0]->op) ? "LSTM"
-                                                                             : "RNN";
+  const std::string_view name = cells.empty()                           ? "LSTM"
+                                : holds_alternative<Gru>(cells[0]->op)  ? "GRU"
+                                : holds_alternative<Lstm>(cells[0]->op) ? "LSTM"
+                                                                        : "RNN";
   return {fmt::format("nn.{}(..., batch_first=True)  # x is [batch, steps, features]", name),
           "x is [batch, steps, features]: ops.transpose(x, (1, 0, 2)) where the steps come first"};
 }

@@ -45,7 +45,7 @@ bool lies_channels_last(const Graph& as_read, const std::string& layer) {
     if (node.layer != layer || node.inputs.empty()) continue;
     for (ValueId v = node.inputs[0]; v && as_read[v].producer; v = as_read[as_read[v].producer].inputs[0]) {
       const Node& maker = as_read[as_read[v].producer];
-      if (const auto* turn = std::get_if<Transpose>(&maker.op)) return turn->permutation.back() == 1;
+      if (const auto* turn = get_if<Transpose>(&maker.op)) return turn->permutation.back() == 1;
       if (maker.inputs.empty() || traits_of(maker.op).learnt == Learnt::Weights) break;
     }
   }
@@ -117,7 +117,7 @@ Fix fix_of_kernel(const Graph& form, const Finding& finding) {
   for (const Node& node : form.nodes) {
     const Tensor* kernel = node.layer == finding.a ? constant_of(form, node, 1) : nullptr;
     if (kernel && traits_of(node.op).learnt == Learnt::Weights && kernel->rank() >= 2)
-      return as_kernel(finding.cause, finding.says, *kernel, std::holds_alternative<ConvTranspose>(node.op));
+      return as_kernel(finding.cause, finding.says, *kernel, holds_alternative<ConvTranspose>(node.op));
   }
   return {};
 }

@@ -17,8 +17,8 @@ constexpr int longest_way_back = 1000;
 // The input that an operator gives on cell by cell, its axes where they were.
 ValueId input_of_same_axes(const Graph& graph, const Node& node) {
   const bool keeps = traits_of(node.op).axes == AxisUse::Elementwise || family_of(node.op) == Family::Norm ||
-                     std::holds_alternative<Binary>(node.op) || std::holds_alternative<PRelu>(node.op) ||
-                     std::holds_alternative<Dropout>(node.op) || std::holds_alternative<Identity>(node.op);
+                     holds_alternative<Binary>(node.op) || holds_alternative<PRelu>(node.op) ||
+                     holds_alternative<Dropout>(node.op) || holds_alternative<Identity>(node.op);
   if (!keeps) return {};
   for (const ValueId v : node.inputs)
     if (v && !graph[v].constant && graph[v].type.shape == graph[node.outputs[0]].type.shape) return v;
@@ -32,7 +32,7 @@ bool has_own_order(const Op& op) {
 }
 
 bool flattens(const Graph& graph, const Node& node) {
-  if (!std::holds_alternative<Flatten>(node.op) && !std::holds_alternative<Reshape>(node.op)) return false;
+  if (!holds_alternative<Flatten>(node.op) && !holds_alternative<Reshape>(node.op)) return false;
   const Shape &from = graph[node.inputs[0]].type.shape, &to = graph[node.outputs[0]].type.shape;
   return to.size() == 2 && from.size() > 2 && from[0] == to[0];
 }
@@ -52,7 +52,7 @@ std::optional<FlattenedInput> flattened_input(const Graph& graph, const Node& la
   std::iota(order.begin(), order.end(), Size{0});
   while (graph[v].producer && !has_own_order(graph[graph[v].producer].op)) {
     const Node& node = graph[graph[v].producer];
-    const auto* turn = std::get_if<Transpose>(&node.op);
+    const auto* turn = get_if<Transpose>(&node.op);
     if (turn)
       for (Size& axis : order) axis = turn->permutation[static_cast<std::size_t>(axis)];
     v = turn ? node.inputs[0] : input_of_same_axes(graph, node);

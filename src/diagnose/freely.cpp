@@ -74,9 +74,9 @@ bool jumps_somewhere(const Graph& graph) {
   };
   return std::ranges::any_of(graph.nodes, [&](const Node& node) {
     if (!reads(node, true)) return false;
-    if (const auto* cast = std::get_if<Cast>(&node.op)) return cast->to != DType::F32 && cast->to != DType::F64;
-    if (const auto* unary = std::get_if<Unary>(&node.op)) return jumps(unary->function);
-    if (const auto* binary = std::get_if<Binary>(&node.op)) return jumps(binary->function);
+    if (const auto* cast = get_if<Cast>(&node.op)) return cast->to != DType::F32 && cast->to != DType::F64;
+    if (const auto* unary = get_if<Unary>(&node.op)) return jumps(unary->function);
+    if (const auto* binary = get_if<Binary>(&node.op)) return jumps(binary->function);
     const Traits& traits = traits_of(node.op);
     return traits.contents == Contents::Ranked || traits.contents == Contents::Picked ||
            (traits.indices != Indices::None && !reads(node, false));

@@ -9,7 +9,7 @@ namespace {
 
 // ReLU6 however it was said.
 Op plain(const Op& op) {
-  const auto* clip = std::get_if<Clip>(&op);
+  const auto* clip = get_if<Clip>(&op);
   if (clip && clip->least == 0.0) return Relu{clip->most, 0, 0, false};
   return op;
 }
@@ -18,21 +18,21 @@ bool same_pair(Function x, Function y, Function a, Function b) { return (x == a 
 
 std::string_view cause_of_change(const Op& from, const Op& to) {
   const Op a = plain(from), b = plain(to);
-  const auto *r = std::get_if<Relu>(&a), *s = std::get_if<Relu>(&b);
+  const auto *r = get_if<Relu>(&a), *s = get_if<Relu>(&b);
   if (r && s) {
     if (r->max_value != s->max_value && r->negative_slope == s->negative_slope) return "activation_limit";
     if (r->negative_slope != 0 && s->negative_slope != 0) return "activation_slope";
     if (r->negative_slope == s->negative_slope) return "activation_variant";
     return "activation_kind";
   }
-  const auto *f = std::get_if<Unary>(&a), *g = std::get_if<Unary>(&b);
+  const auto *f = get_if<Unary>(&a), *g = get_if<Unary>(&b);
   if (f && g && same_pair(f->function, g->function, Function::Gelu, Function::GeluTanh)) return "activation_variant";
   if (f && g && same_pair(f->function, g->function, Function::HardSwish, Function::Silu)) return "activation_variant";
-  if (std::holds_alternative<Clip>(a) && std::holds_alternative<Clip>(b)) return "activation_limit";
-  if (a.index() == b.index() && !f) return std::holds_alternative<Elu>(a) ? "activation_slope" : "activation_variant";
+  if (holds_alternative<Clip>(a) && holds_alternative<Clip>(b)) return "activation_limit";
+  if (a.index() == b.index() && !f) return holds_alternative<Elu>(a) ? "activation_slope" : "activation_variant";
   const auto sigmoid = [](const Op& op) {
-    const auto* u = std::get_if<Unary>(&op);
-    return std::holds_alternative<HardSigmoid>(op) ||
+    const auto* u = get_if<Unary>(&op);
+    return holds_alternative<HardSigmoid>(op) ||
            (u && (u->function == Function::Sigmoid || u->function == Function::SparseSigmoid));
   };
   if (sigmoid(a) && sigmoid(b)) return "activation_variant";
@@ -60,7 +60,7 @@ std::vector<Op> candidates(const Scene& scene) {
 void guess_gate(Guesses& guesses, std::size_t node) {
   const Scene& scene = guesses.scene;
   const Node& about = scene.a.nodes[node];
-  const auto* unary = std::get_if<Unary>(&about.op);
+  const auto* unary = get_if<Unary>(&about.op);
   if (!unary || (unary->function != Function::Silu && unary->function != Function::HardSwish)) return;
   Graph alone = with_op(scene.a, node, Binary{BinaryFunction::Multiply});
   alone.nodes[node].inputs = {about.inputs[0], about.inputs[0]};
@@ -83,7 +83,7 @@ void guess_gate(Guesses& guesses, std::size_t node) {
 // A line cut off at 0 and 1 that b does not cut off, or at one end alone.
 void guess_uncut(Guesses& guesses, std::size_t node) {
   const Node& about = guesses.scene.a.nodes[node];
-  const auto* cut = std::get_if<HardSigmoid>(&about.op);
+  const auto* cut = get_if<HardSigmoid>(&about.op);
   if (!cut) return;
   const Graph line = with_op(guesses.scene.a, node, Affine{cut->alpha, cut->beta});
   guesses.add("activation_missing", about, "without its limits", line);
@@ -99,7 +99,7 @@ void guess_uncut(Guesses& guesses, std::size_t node) {
 void guess_activation(Guesses& guesses, std::size_t node) {
   const Scene& scene = guesses.scene;
   const Node& about = scene.a.nodes[node];
-  if (std::holds_alternative<PRelu>(about.op)) {
+  if (holds_alternative<PRelu>(about.op)) {
     guesses.add("activation_missing", about, "without it", without_node(scene.a, node));
     for (const Node* other : twins<PRelu>(scene))
       if (const Tensor* slope = constant_of(scene.b, *other, 1))
@@ -107,19 +107,19 @@ void guess_activation(Guesses& guesses, std::size_t node) {
     for (const Op& op : candidates(scene)) {
       Graph changed = without_input(with_op(scene.a, node, op), node, 1);
       changed.nodes[node].inputs.resize(1);
-      const auto* relu = std::get_if<Relu>(&op);
+      const auto* relu = get_if<Relu>(&op);
       guesses.add(relu && relu->negative_slope != 0 ? "activation_slope" : "activation_kind", about, "another function",
                   std::move(changed));
     }
   }
   if (!is_function(about.op)) return;
   guesses.add("activation_missing", about, "without it", without_node(scene.a, node));
-  if (std::holds_alternative<convoy::Softmax>(about.op)) return;
+  if (holds_alternative<convoy::Softmax>(about.op)) return;
   guess_gate(guesses, node);
   guess_uncut(guesses, node);
   std::vector<Op> tried{about.op};
   for (const Op& op : candidates(scene)) {
-    if (std::ranges::find(tried, op) != tried.end() || std::holds_alternative<convoy::Softmax>(op)) continue;
+    if (std::ranges::find(tried, op) != tried.end() || holds_alternative<convoy::Softmax>(op)) continue;
     tried.push_back(op);
     guesses.add(cause_of_change(about.op, op), about, function_name(op) + " in place of " + function_name(about.op),
                 with_op(scene.a, node, op));
@@ -157,10 +157,9 @@ Graph moved_behind(const Graph& piece, std::size_t node, ValueId value) {
 
 bool is_elementwise(const Graph& piece, const Node& node) {
   return data_inputs(piece, node).size() == 1 && node.outputs.size() == 1 &&
-         (is_function(node.op) || std::holds_alternative<PRelu>(node.op) ||
-          std::holds_alternative<BatchNorm>(node.op) || std::holds_alternative<MaxPool>(node.op) ||
-          std::holds_alternative<AveragePool>(node.op) || std::holds_alternative<Affine>(node.op) ||
-          std::holds_alternative<LayerNorm>(node.op));
+         (is_function(node.op) || holds_alternative<PRelu>(node.op) || holds_alternative<BatchNorm>(node.op) ||
+          holds_alternative<MaxPool>(node.op) || holds_alternative<AveragePool>(node.op) ||
+          holds_alternative<Affine>(node.op) || holds_alternative<LayerNorm>(node.op));
 }
 
 void guess_extra(Guesses& guesses) {
@@ -176,7 +175,7 @@ void guess_extra(Guesses& guesses) {
                   with_node_behind(scene.a, scene.a.inputs[i], op, before));
     }
     for (const Node& node : scene.a.nodes)
-      if (!std::holds_alternative<Identity>(node.op))
+      if (!holds_alternative<Identity>(node.op))
         guesses.add("activation_extra", node, "an activation behind it",
                     with_node_behind(scene.a, node.outputs[0], op, node));
   }
@@ -188,12 +187,12 @@ void guess_late_bias(Guesses& guesses) {
   constexpr int most_steps_on = 3;
   for (std::size_t n = 0; n < scene.a.nodes.size(); ++n) {
     const Node& node = scene.a.nodes[n];
-    const bool has_bias = std::holds_alternative<Conv>(node.op) || std::holds_alternative<ConvTranspose>(node.op) ||
-                          std::holds_alternative<Linear>(node.op);
+    const bool has_bias = holds_alternative<Conv>(node.op) || holds_alternative<ConvTranspose>(node.op) ||
+                          holds_alternative<Linear>(node.op);
     const Tensor* bias = has_bias ? constant_of(scene.a, node, 2) : nullptr;
     if (!bias || bias->rank() != 1) continue;
     Sizes shape{bias->count()};
-    if (!std::holds_alternative<Linear>(node.op)) shape.resize(scene.shape(node.outputs[0]).size() - 1, 1);
+    if (!holds_alternative<Linear>(node.op)) shape.resize(scene.shape(node.outputs[0]).size() - 1, 1);
     ValueId v = node.outputs[0];
     for (int step = 0; step < most_steps_on; ++step) {
       const auto next = std::ranges::find_if(scene.a.nodes, [&](const Node& one) {
@@ -242,8 +241,7 @@ void guess_order(Guesses& guesses) {
     }
     // Behind the node that reads it.
     for (const Node& next : scene.a.nodes) {
-      if (std::ranges::find(next.inputs, node.outputs[0]) == next.inputs.end() ||
-          std::holds_alternative<Identity>(next.op))
+      if (std::ranges::find(next.inputs, node.outputs[0]) == next.inputs.end() || holds_alternative<Identity>(next.op))
         continue;
       if (uses(scene.a, node.outputs[0]) == 1)
         guesses.add("order_of_layers", node, "behind '" + next.layer + "'", moved_behind(scene.a, i, next.outputs[0]));

@@ -29,9 +29,8 @@ void add_read(Guesses& guesses, std::string_view cause, const Node& about, Value
 
 // Whether the order of these inputs matters.
 bool tells_operands(const Op& op) {
-  if (std::holds_alternative<MatMul>(op) || std::holds_alternative<Einsum>(op) || std::holds_alternative<Where>(op))
-    return true;
-  const auto* binary = std::get_if<Binary>(&op);
+  if (holds_alternative<MatMul>(op) || holds_alternative<Einsum>(op) || holds_alternative<Where>(op)) return true;
+  const auto* binary = get_if<Binary>(&op);
   return binary && binary->function != BinaryFunction::Add && binary->function != BinaryFunction::Multiply &&
          binary->function != BinaryFunction::Maximum && binary->function != BinaryFunction::Minimum &&
          binary->function != BinaryFunction::Equal && binary->function != BinaryFunction::NotEqual &&
@@ -44,7 +43,7 @@ void guess_operands(Guesses& guesses, const Node& about, std::size_t node) {
   for (std::size_t i = 0; i < about.inputs.size(); ++i)
     for (std::size_t j = i + 1; j < about.inputs.size(); ++j) {
       if (!about.inputs[i] || !about.inputs[j] || about.inputs[i] == about.inputs[j]) continue;
-      if (std::holds_alternative<Where>(about.op) && i == 0) continue;
+      if (holds_alternative<Where>(about.op) && i == 0) continue;
       Graph changed = guesses.scene.a;
       std::swap(changed.nodes[node].inputs[i], changed.nodes[node].inputs[j]);
       add_read(guesses, crossed, about, about.inputs[i], about.inputs[j], "the operands '{1}' and '{0}' exchanged",

@@ -20,11 +20,11 @@ struct ChannelAxes {
 
 // Of a kernel in the comparable form. Nothing: the operator has none.
 std::optional<ChannelAxes> axes_of(const Op& op) {
-  if (std::holds_alternative<Conv>(op)) return ChannelAxes{0, 1};
-  if (const auto* up = std::get_if<ConvTranspose>(&op); up && up->groups == 1) return ChannelAxes{1, 0};
-  if (const auto* linear = std::get_if<Linear>(&op))
+  if (holds_alternative<Conv>(op)) return ChannelAxes{0, 1};
+  if (const auto* up = get_if<ConvTranspose>(&op); up && up->groups == 1) return ChannelAxes{1, 0};
+  if (const auto* linear = get_if<Linear>(&op))
     return linear->order == LinearOrder::OutIn ? ChannelAxes{0, 1} : ChannelAxes{1, 0};
-  if (std::holds_alternative<Embedding>(op)) return ChannelAxes{1, 0};
+  if (holds_alternative<Embedding>(op)) return ChannelAxes{1, 0};
   return std::nullopt;
 }
 
@@ -44,7 +44,7 @@ void guess_kernel(Guesses& guesses, std::size_t node, const Node& other, Channel
   // Of a matrix behind a flattened picture, the order of the picture's axes says it better.
   if (const auto order = order_between(*own, *theirs, axes.inputs))
     guesses.add(other_order, about, "the input channels " + order_text(*order),
-                with_constant(scene.a, node, 1, *theirs), std::holds_alternative<Linear>(about.op) ? 1 : 0);
+                with_constant(scene.a, node, 1, *theirs), holds_alternative<Linear>(about.op) ? 1 : 0);
   if (const auto orders = orders_between(*own, *theirs, axes.outputs, axes.inputs))
     with_outputs(
         with_constant(scene.a, node, 1, *theirs), orders->first,
@@ -97,7 +97,7 @@ std::string_view cause_along(const Scene& scene, std::size_t axis) {
   constexpr std::size_t channels = 1;  // in the comparable form
   if (axis == channels) return other_order;
   const bool joins = std::ranges::any_of(scene.b.nodes, [&](const Node& node) {
-    const auto* concat = std::get_if<Concat>(&node.op);
+    const auto* concat = get_if<Concat>(&node.op);
     return concat && concat->axis == static_cast<Size>(axis) && node.inputs.size() > 1;
   });
   return joins ? "concat_order" : "axis_order";
@@ -107,7 +107,7 @@ std::string_view cause_along(const Scene& scene, std::size_t axis) {
 void guess_taken(Guesses& guesses) {
   const Scene& scene = guesses.scene;
   for (const Node* other : twins<Take>(scene)) {
-    const auto& take = std::get<Take>(other->op);
+    const auto& take = get<Take>(other->op);
     if (!is_order(take.indices) || take.axis == 0) continue;
     for (std::size_t v = 0; v < scene.shapes.size(); ++v) {
       const ValueId value{static_cast<std::int32_t>(v)};
@@ -156,17 +156,15 @@ struct Shuffled {
 };
 
 std::vector<Shuffled> shuffled_in(const Graph& piece) {
-  const auto moves = [](const Op& op) {
-    return std::holds_alternative<Reshape>(op) || std::holds_alternative<Transpose>(op);
-  };
+  const auto moves = [](const Op& op) { return holds_alternative<Reshape>(op) || holds_alternative<Transpose>(op); };
   std::vector<Shuffled> all;
   for (const Node& last : piece.nodes) {
-    if (!std::holds_alternative<Reshape>(last.op)) continue;
+    if (!holds_alternative<Reshape>(last.op)) continue;
     ValueId from = last.inputs[0];
     int turns = 0;
     while (from && piece[from].producer && moves(piece[piece[from].producer].op)) {
       const Node& maker = piece[piece[from].producer];
-      turns += std::holds_alternative<Transpose>(maker.op) ? 1 : 0;
+      turns += holds_alternative<Transpose>(maker.op) ? 1 : 0;
       from = maker.inputs[0];
     }
     if (auto order = turns == 1 ? order_by_moves(piece, from, last.outputs[0]) : std::nullopt)
@@ -214,7 +212,7 @@ void guess_output(Guesses& guesses) {
 
 Node about_value(const Scene& scene, ValueId value) {
   ValueId v = value;
-  while (scene.a[v].producer && std::holds_alternative<Identity>(scene.a[scene.a[v].producer].op))
+  while (scene.a[v].producer && holds_alternative<Identity>(scene.a[scene.a[v].producer].op))
     v = scene.a[scene.a[v].producer].inputs[0];
   if (const NodeId maker = scene.a[v].producer) return scene.a[maker];
   Node node;
@@ -228,8 +226,8 @@ void guess_channels(Guesses& guesses, std::size_t node) {
   const Scene& scene = guesses.scene;
   const Node& about = scene.a.nodes[node];
   const auto axes = axes_of(about.op);
-  const bool has_vectors = std::holds_alternative<BatchNorm>(about.op) || std::holds_alternative<PRelu>(about.op) ||
-                           std::holds_alternative<LayerNorm>(about.op) || std::holds_alternative<GroupNorm>(about.op);
+  const bool has_vectors = holds_alternative<BatchNorm>(about.op) || holds_alternative<PRelu>(about.op) ||
+                           holds_alternative<LayerNorm>(about.op) || holds_alternative<GroupNorm>(about.op);
   if (!axes && !has_vectors) return;
   for (const Node& other : scene.b.nodes) {
     if (other.op.index() != about.op.index()) continue;
@@ -237,7 +235,7 @@ void guess_channels(Guesses& guesses, std::size_t node) {
       guess_kernel(guesses, node, other, *axes);
       guess_bias_order(guesses, node, other);
     } else {
-      guess_vectors(guesses, node, other, std::holds_alternative<BatchNorm>(about.op) ? 4 : 2);
+      guess_vectors(guesses, node, other, holds_alternative<BatchNorm>(about.op) ? 4 : 2);
     }
   }
 }

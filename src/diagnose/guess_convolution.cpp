@@ -267,8 +267,7 @@ void guess_weights(Guesses& guesses, std::size_t node, const std::vector<const N
                   with_constant(with_constant(scene.a, node, 1, now), node, 2, *added));
     // Where b holds the norm behind folded in, its numbers stand for both.
     for (std::size_t next = 0; next < scene.a.nodes.size() && twins<BatchNorm>(scene).empty(); ++next) {
-      if (!std::holds_alternative<BatchNorm>(scene.a.nodes[next].op) ||
-          scene.a.nodes[next].inputs[0] != about.outputs[0])
+      if (!holds_alternative<BatchNorm>(scene.a.nodes[next].op) || scene.a.nodes[next].inputs[0] != about.outputs[0])
         continue;
       Graph whole = with_constant(scene.a, node, 1, now);
       whole = added ? with_constant(whole, node, 2, *added) : without_input(whole, node, 2);
@@ -308,7 +307,7 @@ void guess_bias(Guesses& guesses, std::size_t node, const std::vector<const Node
 
 void guess_convolution(Guesses& guesses, std::size_t node) {
   const Scene& scene = guesses.scene;
-  const auto* conv = std::get_if<Conv>(&scene.a.nodes[node].op);
+  const auto* conv = get_if<Conv>(&scene.a.nodes[node].op);
   if (!conv) return;
   std::vector<const Node*> others = twins<Conv>(scene);
   guess_windows(guesses, node, *conv, others);
@@ -341,7 +340,7 @@ void guess_tail(Guesses& guesses, std::size_t node, const ConvTranspose& up) {
     guesses.add("transposed_tail_bias", about, "zeros behind it",
                 with_node_behind(with_op(scene.a, node, bare), about.outputs[0], tail, about));
   for (const Node& next : scene.a.nodes) {
-    const auto* pad = std::get_if<Pad>(&next.op);
+    const auto* pad = get_if<Pad>(&next.op);
     if (!pad || next.inputs[0] != about.outputs[0] || pad->mode != PadMode::Constant) continue;
     ConvTranspose longer = up;
     for (std::size_t i = 0; i < up.paddings.size(); ++i) {
@@ -360,7 +359,7 @@ void guess_tail(Guesses& guesses, std::size_t node, const ConvTranspose& up) {
 void guess_transposed(Guesses& guesses, std::size_t node) {
   const Scene& scene = guesses.scene;
   const Node& about = scene.a.nodes[node];
-  const auto* up = std::get_if<ConvTranspose>(&about.op);
+  const auto* up = get_if<ConvTranspose>(&about.op);
   if (!up) return;
   const auto text = [](const ConvTranspose& op) {
     std::string words;
@@ -393,7 +392,7 @@ void guess_transposed(Guesses& guesses, std::size_t node) {
   on_axes("transposed_output_size", [](P p, std::size_t) { return P{CropSpelling::Explicit, p.before, p.before, {}}; });
   guess_tail(guesses, node, *up);
   for (const Node* other : twins<ConvTranspose>(scene)) {
-    const auto& theirs = std::get<ConvTranspose>(other->op);
+    const auto& theirs = get<ConvTranspose>(other->op);
     if (theirs.windows.size() != up->windows.size()) continue;
     ConvTranspose now = *up;
     now.paddings = theirs.paddings;

@@ -13,8 +13,8 @@ namespace {
 // Along axes of an image, or of a sequence: parts of the channels are branches.
 bool is_cut(const Node& node) {
   constexpr Size first_of_cells = 2;
-  if (const auto* slice = std::get_if<Slice>(&node.op)) return slice->axis >= first_of_cells && slice->step == 1;
-  const auto* pad = std::get_if<Pad>(&node.op);
+  if (const auto* slice = get_if<Slice>(&node.op)) return slice->axis >= first_of_cells && slice->step == 1;
+  const auto* pad = get_if<Pad>(&node.op);
   return pad && cuts_alone(*pad);
 }
 
@@ -45,9 +45,9 @@ std::string text_of(const Graph& piece, const std::vector<std::size_t>& nodes) {
   };
   const auto bound = [](const std::optional<Size>& n) { return n ? std::to_string(*n) : std::string(); };
   for (const std::size_t n : nodes) {
-    if (const auto* slice = std::get_if<Slice>(&piece.nodes[n].op))
+    if (const auto* slice = get_if<Slice>(&piece.nodes[n].op))
       add(slice->axis, bound(slice->start) + ":" + bound(slice->stop));
-    const auto* pad = std::get_if<Pad>(&piece.nodes[n].op);
+    const auto* pad = get_if<Pad>(&piece.nodes[n].op);
     for (std::size_t i = 0; pad && i < pad->before.size(); ++i)
       if (pad->before[i] != 0 || pad->after[i] != 0)
         add(static_cast<Size>(i), fmt::format("{}:{}", -pad->before[i], pad->after[i] < 0 ? bound(pad->after[i]) : ""));

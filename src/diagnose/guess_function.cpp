@@ -32,10 +32,9 @@ std::optional<double> number_in(const std::optional<Tensor>& constant) {
 }
 
 bool works_number_by_number(const Graph& piece, const Node& node) {
-  if (node.outputs.size() != 1 || node.inputs.empty() || std::holds_alternative<convoy::Softmax>(node.op)) return false;
-  const bool is_one = is_function(node.op) || std::holds_alternative<Binary>(node.op) ||
-                      std::holds_alternative<Where>(node.op) || std::holds_alternative<Affine>(node.op) ||
-                      std::holds_alternative<PRelu>(node.op);
+  if (node.outputs.size() != 1 || node.inputs.empty() || holds_alternative<convoy::Softmax>(node.op)) return false;
+  const bool is_one = is_function(node.op) || holds_alternative<Binary>(node.op) || holds_alternative<Where>(node.op) ||
+                      holds_alternative<Affine>(node.op) || holds_alternative<PRelu>(node.op);
   return is_one && std::ranges::all_of(node.inputs, [&](ValueId v) {
            return v && (!piece[v].constant || number_in(piece[v].constant));
          });
@@ -52,7 +51,7 @@ std::vector<Written> written_in(const Graph& piece) {
   std::vector<Written> all;
   for (std::size_t n = 0; n < piece.nodes.size(); ++n) {
     const Node& node = piece.nodes[n];
-    if (std::holds_alternative<convoy::Softmax>(node.op)) all.push_back({node.inputs[0], node.outputs[0], {n}});
+    if (holds_alternative<convoy::Softmax>(node.op)) all.push_back({node.inputs[0], node.outputs[0], {n}});
     if (!works_number_by_number(piece, node)) continue;
     std::set<ValueId> from;
     for (const ValueId v : node.inputs)
@@ -106,13 +105,13 @@ std::string said(const Graph& piece, const Written& one, ValueId v, bool is_oper
   if (maker == one.nodes.end()) return "x";
   const Node& node = piece.nodes[*maker];
   const auto enclosed = [&](const std::string& text) { return is_operand ? "(" + text + ")" : text; };
-  if (const auto* affine = std::get_if<Affine>(&node.op)) {
+  if (const auto* affine = get_if<Affine>(&node.op)) {
     std::string text = said(piece, one, node.inputs[0], true);
     if (affine->scale != 1) text += " * " + number_text(affine->scale);
     if (affine->offset != 0) text += (affine->offset < 0 ? " - " : " + ") + number_text(std::abs(affine->offset));
     return enclosed(text);
   }
-  const auto* binary = std::get_if<Binary>(&node.op);
+  const auto* binary = get_if<Binary>(&node.op);
   if (binary && !sign_of(binary->function).empty())
     return enclosed(said(piece, one, node.inputs[0], true) + std::string(sign_of(binary->function)) +
                     said(piece, one, node.inputs[1], true));
@@ -181,9 +180,9 @@ std::string_view cause_of(const Graph& a, const Written& was, const Graph& b, co
 bool is_straight(const Graph& piece, const Written& one) {
   return std::ranges::all_of(one.nodes, [&](std::size_t n) {
     const Node& node = piece.nodes[n];
-    const auto* binary = std::get_if<Binary>(&node.op);
+    const auto* binary = get_if<Binary>(&node.op);
     const auto known = std::ranges::count_if(node.inputs, [&](ValueId v) { return piece[v].constant.has_value(); });
-    if (std::holds_alternative<Affine>(node.op)) return true;
+    if (holds_alternative<Affine>(node.op)) return true;
     if (!binary ||
         (known == 0 && binary->function != BinaryFunction::Add && binary->function != BinaryFunction::Subtract))
       return false;
@@ -195,8 +194,8 @@ bool is_straight(const Graph& piece, const Written& one) {
 
 bool have_same_operators(const Graph& a, const Written& x, const Graph& b, const Written& y) {
   return std::ranges::equal(x.nodes, y.nodes, [&](std::size_t n, std::size_t m) {
-    const auto *p = std::get_if<Binary>(&a.nodes[n].op), *q = std::get_if<Binary>(&b.nodes[m].op);
-    const auto *f = std::get_if<Unary>(&a.nodes[n].op), *g = std::get_if<Unary>(&b.nodes[m].op);
+    const auto *p = get_if<Binary>(&a.nodes[n].op), *q = get_if<Binary>(&b.nodes[m].op);
+    const auto *f = get_if<Unary>(&a.nodes[n].op), *g = get_if<Unary>(&b.nodes[m].op);
     return a.nodes[n].op.index() == b.nodes[m].op.index() && (!p || *p == *q) && (!f || *f == *g);
   });
 }
@@ -223,7 +222,7 @@ void guess_function(Guesses& guesses) {
   const auto are_single = [&](const Written& was, const Written& now) {
     const auto is_plain = [](const Graph& piece, const Written& one) {
       const Op& op = piece.nodes[one.nodes[0]].op;
-      return one.nodes.size() == 1 && is_function(op) && !std::holds_alternative<convoy::Softmax>(op);
+      return one.nodes.size() == 1 && is_function(op) && !holds_alternative<convoy::Softmax>(op);
     };
     return is_plain(scene.a, was) && is_plain(scene.b, now);
   };

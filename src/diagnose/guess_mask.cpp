@@ -24,10 +24,10 @@ struct Masked {
 
 // A choice or a sum with numbers of the file's own: the one input that is computed.
 std::optional<ValueId> scores_of(const Graph& piece, const Node& node) {
-  const auto* binary = std::get_if<Binary>(&node.op);
+  const auto* binary = get_if<Binary>(&node.op);
   const bool adds = binary && binary->function == BinaryFunction::Add;
   const std::size_t first = adds ? 0 : 1;  // a condition is no score
-  if (!adds && !(std::holds_alternative<Where>(node.op) && constant_of(piece, node, 0))) return std::nullopt;
+  if (!adds && !(holds_alternative<Where>(node.op) && constant_of(piece, node, 0))) return std::nullopt;
   std::optional<ValueId> scores;
   for (std::size_t i = first; i < node.inputs.size(); ++i) {
     if (constant_of(piece, node, i)) continue;
@@ -40,7 +40,7 @@ std::optional<ValueId> scores_of(const Graph& piece, const Node& node) {
 // Numbers that leave nothing of a score.
 bool hides(double x) { return std::abs(x) >= 1e3; }
 bool hides(const Graph& piece, const Node& node) {
-  if (const auto* affine = std::get_if<Affine>(&node.op)) return hides(affine->scale) || hides(affine->offset);
+  if (const auto* affine = get_if<Affine>(&node.op)) return hides(affine->scale) || hides(affine->offset);
   return std::ranges::any_of(node.inputs, [&](ValueId v) {
     constexpr Size most = Size{1} << 16;
     if (!v || !piece[v].constant || piece[v].constant->count() > most) return false;
@@ -77,8 +77,8 @@ std::vector<Masked> computed_masks(const Graph& piece, const Node& step) {
     if (!piece[scores].producer && std::ranges::find(piece.inputs, scores) == piece.inputs.end()) return;
     if (auto found = computed_mask(piece, step, mask, scores)) all.push_back(*std::move(found));
   };
-  const auto* binary = std::get_if<Binary>(&step.op);
-  if (std::holds_alternative<Where>(step.op)) {
+  const auto* binary = get_if<Binary>(&step.op);
+  if (holds_alternative<Where>(step.op)) {
     for (const std::size_t i : {1, 2})
       if (constant_of(piece, step, 3 - i) && !constant_of(piece, step, i) && !constant_of(piece, step, 0))
         add(step.inputs[0], step.inputs[i]);
@@ -92,7 +92,7 @@ std::vector<Masked> computed_masks(const Graph& piece, const Node& step) {
 std::vector<Masked> masks_in(const Graph& piece) {
   std::vector<Masked> all;
   for (const Node& node : piece.nodes) {
-    if (!std::holds_alternative<Softmax>(node.op)) continue;
+    if (!holds_alternative<Softmax>(node.op)) continue;
     const ValueId read = node.inputs[0];
     const NodeId maker = piece[read].producer;
     const auto scores = maker ? scores_of(piece, piece[maker]) : std::nullopt;
@@ -108,7 +108,7 @@ bool walks(const Op& op) { return traits_of(op).kind == LayerKind::Recurrence; }
 
 // Whether it takes steps at places that the model computes, and of what.
 bool picks_steps(const Graph& piece, const Node& node) {
-  const auto* gather = std::get_if<GatherElements>(&node.op);
+  const auto* gather = get_if<GatherElements>(&node.op);
   return gather && gather->axis == 1 && !constant_of(piece, node, 1) && piece[node.inputs[0]].type.rank() == 3;
 }
 
@@ -140,7 +140,7 @@ Graph bypassed(const Graph& graph, ValueId from, ValueId to) {
 // One step nearer to what `cell` walked, as it comes. Nothing: it comes so.
 std::optional<Graph> without_a_choice(const Graph& piece, const Node& cell) {
   for (const Node& node : piece.nodes)
-    if (std::holds_alternative<Where>(node.op))
+    if (holds_alternative<Where>(node.op))
       if (const ValueId chosen = chosen_of(piece, node, cell)) return bypassed(piece, chosen, node.outputs[0]);
   for (std::size_t i = 0; i < piece.nodes.size(); ++i) {
     const Node& node = piece.nodes[i];
@@ -167,7 +167,7 @@ std::optional<Graph> counting_all(const Graph& piece, const Node& cell) {
 // What is kept where a computed truth holds, with zeros elsewhere.
 ValueId kept_by_truths(const Graph& piece, ValueId v) {
   const Node* where = maker_of(piece, v);
-  if (!where || !std::holds_alternative<Where>(where->op) || constant_of(piece, *where, 0)) return {};
+  if (!where || !holds_alternative<Where>(where->op) || constant_of(piece, *where, 0)) return {};
   const Tensor* other = constant_of(piece, *where, 2);
   if (!other || !is_floating(other->dtype())) return {};
   const auto numbers = other->doubles();
@@ -180,10 +180,10 @@ struct AverageOfCounted {
   Reduce sum;
 };
 std::optional<AverageOfCounted> average_of_counted(const Graph& piece, const Node& node) {
-  const auto* divide = std::get_if<Binary>(&node.op);
+  const auto* divide = get_if<Binary>(&node.op);
   if (!divide || divide->function != BinaryFunction::Divide || constant_of(piece, node, 1)) return std::nullopt;
   const Node* maker = maker_of(piece, node.inputs[0]);
-  const auto* sum = maker ? std::get_if<Reduce>(&maker->op) : nullptr;
+  const auto* sum = maker ? get_if<Reduce>(&maker->op) : nullptr;
   const ValueId x = sum && sum->reduction == Reduction::Sum ? kept_by_truths(piece, maker->inputs[0]) : ValueId{};
   return x ? std::optional(AverageOfCounted{x, *sum}) : std::nullopt;
 }

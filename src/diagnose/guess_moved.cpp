@@ -59,9 +59,8 @@ void shuffles_between(Guesses& guesses, std::size_t node, ValueId from, const No
 void guess_shuffle(Guesses& guesses, std::size_t node) {
   const Scene& scene = guesses.scene;
   const auto moves = [](const Op& op) {
-    return std::holds_alternative<Reshape>(op) || std::holds_alternative<Transpose>(op) ||
-           std::holds_alternative<Unsqueeze>(op) || std::holds_alternative<Squeeze>(op) ||
-           std::holds_alternative<Flatten>(op);
+    return holds_alternative<Reshape>(op) || holds_alternative<Transpose>(op) || holds_alternative<Unsqueeze>(op) ||
+           holds_alternative<Squeeze>(op) || holds_alternative<Flatten>(op);
   };
   const Node& last = scene.a.nodes[node];
   if (!moves(last.op)) return;
@@ -70,14 +69,14 @@ void guess_shuffle(Guesses& guesses, std::size_t node) {
   const auto turns = [](const Node& n) {
     return n.kind.find("ranspose") != std::string::npos || n.kind.find("ermute") != std::string::npos;
   };
-  const Node* transpose = turns(last) || std::holds_alternative<Transpose>(last.op) ? &last : nullptr;
+  const Node* transpose = turns(last) || holds_alternative<Transpose>(last.op) ? &last : nullptr;
   while (from) {
     const Node& about = transpose ? *transpose : last;
     shuffles_between(guesses, node, from, about);
     if (!scene.a[from].producer) break;
     const Node& maker = scene.a[scene.a[from].producer];
     if (!moves(maker.op)) break;
-    if (turns(maker) || (std::holds_alternative<Transpose>(maker.op) && !(transpose && turns(*transpose))))
+    if (turns(maker) || (holds_alternative<Transpose>(maker.op) && !(transpose && turns(*transpose))))
       transpose = &maker;
     from = maker.inputs[0];
   }
@@ -103,7 +102,7 @@ void guess_layout(Guesses& guesses, std::size_t node) {
   const std::string_view cause = out.size() == 2 && shape.size() > 2 ? "flatten_order" : "reshape_layout";
   // Between two reshapes the order of axes is a matter of layout: it is the second that reads it as it should not.
   const bool is_read_flat = out.size() > 2 && std::ranges::any_of(scene.a.nodes, [&](const Node& next) {
-                              return std::holds_alternative<Reshape>(next.op) && next.inputs[0] == about.outputs[0];
+                              return holds_alternative<Reshape>(next.op) && next.inputs[0] == about.outputs[0];
                             });
   // Another order in front, and the same numbers read under that order's shape.
   turned(shape, [&](const Sizes& order) {
@@ -123,18 +122,17 @@ void guess_moved(Guesses& guesses, std::size_t node) {
   const Scene& scene = guesses.scene;
   const Node& about = scene.a.nodes[node];
   guess_shuffle(guesses, node);
-  if (const auto* op = std::get_if<DepthToSpace>(&about.op)) guess_depth_order(guesses, node, *op);
-  if (const auto* op = std::get_if<SpaceToDepth>(&about.op)) guess_depth_order(guesses, node, *op);
-  if (std::holds_alternative<Reshape>(about.op) || std::holds_alternative<Flatten>(about.op))
-    guess_layout(guesses, node);
-  if (const auto* op = std::get_if<Transpose>(&about.op); op && op->permutation.size() <= 4) {
+  if (const auto* op = get_if<DepthToSpace>(&about.op)) guess_depth_order(guesses, node, *op);
+  if (const auto* op = get_if<SpaceToDepth>(&about.op)) guess_depth_order(guesses, node, *op);
+  if (holds_alternative<Reshape>(about.op) || holds_alternative<Flatten>(about.op)) guess_layout(guesses, node);
+  if (const auto* op = get_if<Transpose>(&about.op); op && op->permutation.size() <= 4) {
     Sizes order = identity(op->permutation.size());
     do {
       if (order != op->permutation)
         guesses.add("reshape_layout", about, "another order of axes", with_op(scene.a, node, Transpose{order}));
     } while (std::ranges::next_permutation(order).found);
   }
-  if (const auto* op = std::get_if<convoy::Concat>(&about.op)) {
+  if (const auto* op = get_if<convoy::Concat>(&about.op)) {
     const auto inputs = about.inputs;
     const auto in_order = [&](const Sizes& order) {
       Graph changed = scene.a;
@@ -161,7 +159,7 @@ void guess_moved(Guesses& guesses, std::size_t node) {
         guesses.add("concat_axis", about, fmt::format("along axis {} in place of {}", axis, op->axis),
                     with_op(scene.a, node, convoy::Concat{static_cast<Size>(axis)}));
   }
-  if (const auto* op = std::get_if<convoy::Softmax>(&about.op)) {
+  if (const auto* op = get_if<convoy::Softmax>(&about.op)) {
     for (std::size_t axis = 0; axis < scene.shape(about.inputs[0]).size(); ++axis) {
       convoy::Softmax now = *op;
       now.axes = {static_cast<Size>(axis)};
@@ -185,8 +183,8 @@ std::vector<Affine> lines_from_inputs(const Graph& b) {
     const auto [from, line] = open[at];
     for (const Node& node : b.nodes) {
       if (node.inputs.empty() || node.inputs[0] != from) continue;
-      const auto* affine = std::get_if<Affine>(&node.op);
-      const auto* binary = std::get_if<Binary>(&node.op);
+      const auto* affine = get_if<Affine>(&node.op);
+      const auto* binary = get_if<Binary>(&node.op);
       const Tensor* number = binary ? constant_of(b, node, 1) : nullptr;
       if (!affine && (!number || number->count() != 1)) continue;
       Affine now = line;
@@ -211,15 +209,15 @@ namespace {
 
 // What a pipeline does to pictures before the first layer sees them.
 bool prepares(const Graph& piece, const Node& node) {
-  if (std::holds_alternative<Affine>(node.op)) return true;
-  return std::holds_alternative<Binary>(node.op) && node.inputs.size() == 2 && constant_of(piece, node, 1);
+  if (holds_alternative<Affine>(node.op)) return true;
+  return holds_alternative<Binary>(node.op) && node.inputs.size() == 2 && constant_of(piece, node, 1);
 }
 
 }  // namespace
 
 bool prepares_input(const Graph& graph, const Node& node) {
-  return prepares(graph, node) || std::holds_alternative<Transpose>(node.op) || std::holds_alternative<Take>(node.op) ||
-         std::holds_alternative<Pad>(node.op) || std::holds_alternative<Identity>(node.op);
+  return prepares(graph, node) || holds_alternative<Transpose>(node.op) || holds_alternative<Take>(node.op) ||
+         holds_alternative<Pad>(node.op) || holds_alternative<Identity>(node.op);
 }
 
 bool is_in_front(const Scene& scene, const Node& node) {
@@ -297,15 +295,15 @@ void guess_input(Guesses& guesses) {
                   with_node_behind(scene.a, scene.a.inputs[i], Transpose{{0, 1, 3, 2}}, before));
     // What b does to its input, done to a's; and what a does left out.
     std::vector<Affine> lines = lines_from_inputs(scene.b);
-    for (const Node* node : twins<Affine>(scene)) lines.push_back(std::get<Affine>(node->op));
+    for (const Node* node : twins<Affine>(scene)) lines.push_back(get<Affine>(node->op));
     for (const Affine& affine : lines)
       guesses.add("preprocessing", before,
                   fmt::format("the input times {:.6g} plus {:.6g}", affine.scale, affine.offset),
                   with_node_behind(scene.a, scene.a.inputs[i], affine, before));
   }
   for (std::size_t n = 0; n < scene.a.nodes.size(); ++n) {
-    const auto* affine = std::get_if<Affine>(&scene.a.nodes[n].op);
-    const auto* binary = std::get_if<Binary>(&scene.a.nodes[n].op);
+    const auto* affine = get_if<Affine>(&scene.a.nodes[n].op);
+    const auto* binary = get_if<Binary>(&scene.a.nodes[n].op);
     const bool is_constant = binary && scene.a.nodes[n].inputs.size() == 2 && constant_of(scene.a, scene.a.nodes[n], 1);
     if ((!affine && !is_constant) || !is_in_front(scene, scene.a.nodes[n])) continue;
     guesses.add("preprocessing", scene.a.nodes[n], "without it", without_node(scene.a, n));

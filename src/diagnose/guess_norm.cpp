@@ -23,7 +23,7 @@ std::vector<double> epsilons(const Scene& scene, double own) {
   const auto add = [&](double value) {
     if (value != own && std::ranges::find(all, value) == all.end()) all.push_back(value);
   };
-  for (const Node* other : twins<O>(scene)) add(std::get<O>(other->op).epsilon);
+  for (const Node* other : twins<O>(scene)) add(get<O>(other->op).epsilon);
   for (const double value : usual_epsilons) add(value);
   return all;
 }
@@ -180,7 +180,7 @@ void guess_batch_norm(Guesses& guesses, std::size_t node, const BatchNorm& norm)
   if (twins<BatchNorm>(scene).empty()) guess_folded_bias(guesses, node, norm);
   for (const Node* other : twins<BatchNorm>(scene)) {
     // Over another axis, with the vectors that belong to that one.
-    const auto& theirs_op = std::get<BatchNorm>(other->op);
+    const auto& theirs_op = get<BatchNorm>(other->op);
     if (theirs_op.axis != norm.axis) {
       Graph theirs = with_op(scene.a, node, theirs_op);
       for (std::size_t input = gamma; input <= variance; ++input) {
@@ -270,7 +270,7 @@ void guess_number_under_root(Guesses& guesses, std::size_t node) {
   const Scene& scene = guesses.scene;
   const Node& about = scene.a.nodes[node];
   const auto is_root = [](const Op& op) {
-    const auto* unary = std::get_if<Unary>(&op);
+    const auto* unary = get_if<Unary>(&op);
     return unary && (unary->function == Function::Sqrt || unary->function == Function::Rsqrt);
   };
   bool is_under = about.outputs[0] == scene.a.outputs[0] && std::ranges::any_of(scene.readers, is_root);
@@ -278,7 +278,7 @@ void guess_number_under_root(Guesses& guesses, std::size_t node) {
     is_under = is_under || (is_root(next.op) && next.inputs[0] == about.outputs[0]);
   if (!is_under) return;
   const auto number_in = [](const Graph& graph, const Node& sum, std::size_t& input) -> std::optional<double> {
-    const auto* binary = std::get_if<Binary>(&sum.op);
+    const auto* binary = get_if<Binary>(&sum.op);
     if (!binary || binary->function != BinaryFunction::Add) return std::nullopt;
     for (input = 0; input < 2; ++input)
       if (const Tensor* number = constant_of(graph, sum, input); number && number->count() == 1)
@@ -286,13 +286,13 @@ void guess_number_under_root(Guesses& guesses, std::size_t node) {
     return std::nullopt;
   };
   std::size_t own = 0, other = 0;
-  const auto* affine = std::get_if<Affine>(&about.op);
+  const auto* affine = get_if<Affine>(&about.op);
   const auto epsilon = affine ? std::optional(affine->offset) : number_in(scene.a, about, own);
   if (!epsilon || (affine && affine->scale != 1)) return;
   std::set<double> values{1e-3, 1e-5, 1e-6, 1e-12};
   for (const Node& theirs : scene.b.nodes) {
     if (const auto number = number_in(scene.b, theirs, other)) values.insert(*number);
-    if (const auto* line = std::get_if<Affine>(&theirs.op); line && line->scale == 1) values.insert(line->offset);
+    if (const auto* line = get_if<Affine>(&theirs.op); line && line->scale == 1) values.insert(line->offset);
   }
   for (const double value : values) {
     if (value == *epsilon) continue;
@@ -336,13 +336,13 @@ void guess_norm(Guesses& guesses, std::size_t node) {
   const Scene& scene = guesses.scene;
   const Node& about = scene.a.nodes[node];
   guess_number_under_root(guesses, node);
-  if (const auto* norm = std::get_if<BatchNorm>(&about.op)) guess_batch_norm(guesses, node, *norm);
-  if (const auto* norm = std::get_if<LayerNorm>(&about.op)) {
+  if (const auto* norm = get_if<BatchNorm>(&about.op)) guess_batch_norm(guesses, node, *norm);
+  if (const auto* norm = get_if<LayerNorm>(&about.op)) {
     guess_epsilon(guesses, node, *norm, "norm_eps");
     guess_variance(guesses, node, *norm);
     if (!constant_of(scene.a, about, beta)) {
       std::set<double> epsilons{norm->epsilon};
-      for (const Node* other : twins<RmsNorm>(scene)) epsilons.insert(std::get<RmsNorm>(other->op).epsilon);
+      for (const Node* other : twins<RmsNorm>(scene)) epsilons.insert(get<RmsNorm>(other->op).epsilon);
       for (const double epsilon : epsilons)
         guesses.add("norm_kind", about, "by the mean of squares, nothing subtracted",
                     with_op(scene.a, node, RmsNorm{norm->axes, epsilon}));
@@ -350,14 +350,14 @@ void guess_norm(Guesses& guesses, std::size_t node) {
     guess_axes(guesses, node, *norm);
     guess_parameters<LayerNorm>(guesses, node);
   }
-  if (const auto* norm = std::get_if<RmsNorm>(&about.op)) {
+  if (const auto* norm = get_if<RmsNorm>(&about.op)) {
     guesses.add("norm_kind", about, "the mean subtracted first",
                 with_op(scene.a, node, LayerNorm{norm->axes, norm->epsilon, false}));
     guess_epsilon(guesses, node, *norm, "norm_eps");
     guess_axes(guesses, node, *norm);
     guess_parameters<RmsNorm>(guesses, node);
   }
-  if (const auto* norm = std::get_if<GroupNorm>(&about.op)) {
+  if (const auto* norm = get_if<GroupNorm>(&about.op)) {
     guess_epsilon(guesses, node, *norm, "norm_eps");
     const Size channels = scene.shape(about.inputs[0])[static_cast<std::size_t>(norm->axis)];
     for (Size groups = 1; groups <= channels; ++groups) {
@@ -369,8 +369,8 @@ void guess_norm(Guesses& guesses, std::size_t node) {
     }
     guess_parameters<GroupNorm>(guesses, node);
   }
-  if (const auto* norm = std::get_if<UnitNorm>(&about.op)) guess_axes(guesses, node, *norm);
-  if (const auto* norm = std::get_if<LengthNorm>(&about.op)) guess_axes(guesses, node, *norm);
+  if (const auto* norm = get_if<UnitNorm>(&about.op)) guess_axes(guesses, node, *norm);
+  if (const auto* norm = get_if<LengthNorm>(&about.op)) guess_axes(guesses, node, *norm);
 }
 
 }  // namespace convoy::diagnose

@@ -44,7 +44,7 @@ void guess_shape(Guesses& guesses, std::size_t node, const O& op) {
   const Tensor* own = constant_of(scene.a, scene.a.nodes[node], 1);
   if (!own) return;
   for (const Node* other : twins<O>(scene)) {
-    const auto& theirs = std::get<O>(other->op);
+    const auto& theirs = get<O>(other->op);
     const Tensor* kernel = constant_of(scene.b, *other, 1);
     if (!kernel || kernel->rank() != own->rank() || theirs.windows.size() != op.windows.size()) continue;
     O now = op;
@@ -99,8 +99,7 @@ bool may_be_forgotten(const Op& op) {
 
 // Two branches meet: neither operand is the other's own function, as in x * sigmoid(x).
 bool merges(const Graph& piece, const Node& node) {
-  if (!std::holds_alternative<Binary>(node.op) || constant_of(piece, node, 0) || constant_of(piece, node, 1))
-    return false;
+  if (!holds_alternative<Binary>(node.op) || constant_of(piece, node, 0) || constant_of(piece, node, 1)) return false;
   const auto is_function_of = [&](ValueId v, ValueId of) {
     for (NodeId maker = piece[v].producer; maker; maker = piece[v].producer) {
       if (!is_function(piece[maker].op)) return v == of;
@@ -125,7 +124,7 @@ void guess_gone(Guesses& guesses, std::size_t node) {
   const Node& about = guesses.scene.a.nodes[node];
   if (!may_be_forgotten(about.op) || about.inputs.empty() || about.outputs.size() > 1) return;
   if (!is_fewer_in_b(guesses.scene, about.op)) return;
-  const bool meets = std::holds_alternative<Binary>(about.op);
+  const bool meets = holds_alternative<Binary>(about.op);
   const bool is_branch = meets && !constant_of(guesses.scene.a, about, 1);
   if (is_branch && (!guesses.so_far.empty() || !merges(guesses.scene.a, about))) return;
   // A factor that b computes too is not one that it forgot: what is dropped is made for this product alone.
@@ -145,7 +144,7 @@ void guess_merge(Guesses& guesses, std::size_t node, const Binary& op) {
   // Beside another fault too much would look like one.
   if (!guesses.so_far.empty() || !merges(guesses.scene.a, about)) return;
   for (const Node* other : twins<Binary>(guesses.scene)) {
-    const auto& theirs = std::get<Binary>(other->op);
+    const auto& theirs = get<Binary>(other->op);
     const bool has_constant = constant_of(guesses.scene.b, *other, 0) || constant_of(guesses.scene.b, *other, 1);
     if (theirs.function != op.function && !has_constant)
       guesses.add("merge_kind", about, "another operation", with_op(guesses.scene.a, node, theirs));
@@ -154,9 +153,9 @@ void guess_merge(Guesses& guesses, std::size_t node, const Binary& op) {
 
 // n over n - 1, and a root is taken somewhere behind it.
 bool is_variance_factor(const Scene& scene, const Node& node) {
-  const auto& line = std::get<Affine>(node.op);
+  const auto& line = get<Affine>(node.op);
   const auto is_root = [](const Op& op) {
-    const auto* unary = std::get_if<Unary>(&op);
+    const auto* unary = get_if<Unary>(&op);
     return unary && (unary->function == Function::Sqrt || unary->function == Function::Rsqrt);
   };
   if (line.offset != 0 || line.scale <= 1) return false;
@@ -170,8 +169,8 @@ bool is_variance_factor(const Scene& scene, const Node& node) {
 // may overflow.
 std::optional<Affine> straight_line(const Graph& graph, const Node& node) {
   if (!is_floating(graph[node.outputs[0]].type.dtype)) return std::nullopt;
-  if (const auto* line = std::get_if<Affine>(&node.op)) return *line;
-  const auto* binary = std::get_if<Binary>(&node.op);
+  if (const auto* line = get_if<Affine>(&node.op)) return *line;
+  const auto* binary = get_if<Binary>(&node.op);
   if (!binary) return std::nullopt;
   const Tensor *first = constant_of(graph, node, 0), *second = constant_of(graph, node, 1);
   const Tensor* known = second ? second : first;
@@ -192,7 +191,7 @@ void guess_number(Guesses& guesses, std::size_t node) {
   const Node& about = scene.a.nodes[node];
   if (scene.reads_input && is_in_front(scene, about)) return;  // preprocessing
   const auto words = [](double now, double was) { return number_text(now) + " in place of " + number_text(was); };
-  if (const auto* own = std::get_if<Affine>(&about.op)) {
+  if (const auto* own = get_if<Affine>(&about.op)) {
     guesses.add(is_variance_factor(scene, about) ? "norm_variance" : "number", about, "without it",
                 without_node(scene.a, node));
     for (const Node& other : scene.b.nodes) {
@@ -203,10 +202,10 @@ void guess_number(Guesses& guesses, std::size_t node) {
                     with_op(scene.a, node, *theirs));
     }
   }
-  if (!std::holds_alternative<Binary>(about.op)) return;
+  if (!holds_alternative<Binary>(about.op)) return;
   if (const auto own = straight_line(scene.a, about))
     for (const Node* other : twins<Affine>(scene)) {
-      const auto& theirs = std::get<Affine>(other->op);
+      const auto& theirs = get<Affine>(other->op);
       if (theirs == *own) continue;
       Graph changed = with_op(scene.a, node, theirs);
       changed.nodes[node].inputs = {about.inputs[constant_of(scene.a, about, 0) ? 1 : 0]};
@@ -220,7 +219,7 @@ void guess_number(Guesses& guesses, std::size_t node) {
     for (const Node* other : twins<Binary>(scene)) {
       const Tensor* theirs = constant_of(scene.b, *other, input);
       if (other->op != about.op || !theirs || theirs->count() != 1 || same_bytes(*own, *theirs)) continue;
-      const auto function = std::get<Binary>(about.op).function;
+      const auto function = get<Binary>(about.op).function;
       const bool limits = function == BinaryFunction::Maximum || function == BinaryFunction::Minimum;
       guesses.add(limits ? "activation_limit" : "number", about, words(theirs->doubles()[0], own->doubles()[0]),
                   with_constant(scene.a, node, input, *theirs));
@@ -230,8 +229,8 @@ void guess_number(Guesses& guesses, std::size_t node) {
 
 // How many numbers each of a mean is of.
 std::optional<double> count_of_mean(const Scene& scene, const Node& node) {
-  const auto* reduce = std::get_if<Reduce>(&node.op);
-  const auto* pool = std::get_if<AdaptivePool>(&node.op);
+  const auto* reduce = get_if<Reduce>(&node.op);
+  const auto* pool = get_if<AdaptivePool>(&node.op);
   const bool is_mean = (reduce && reduce->reduction == Reduction::Mean) || (pool && pool->kind == Extreme::Average);
   if (!is_mean || node.outputs.size() != 1) return std::nullopt;
   const auto from = checked_count(scene.shape(node.inputs[0])), to = checked_count(scene.shape(node.outputs[0]));
@@ -242,7 +241,7 @@ std::optional<double> count_of_mean(const Scene& scene, const Node& node) {
 
 bool is_sum(const Graph& graph, ValueId v) {
   const NodeId maker = v ? graph[v].producer : NodeId{};
-  const auto* reduce = maker ? std::get_if<Reduce>(&graph[maker].op) : nullptr;
+  const auto* reduce = maker ? get_if<Reduce>(&graph[maker].op) : nullptr;
   return reduce && reduce->reduction == Reduction::Sum;
 }
 
@@ -273,8 +272,8 @@ void guess_divisor(Guesses& guesses, std::size_t node) {
   const Node& maker = scene.a[scene.a[sum].producer];
   const auto from = checked_count(scene.shape(maker.inputs[0])), to = checked_count(scene.shape(sum));
   const bool has_mean = std::ranges::any_of(scene.b.nodes, [](const Node& other) {
-    const auto* reduce = std::get_if<Reduce>(&other.op);
-    return (reduce && reduce->reduction == Reduction::Mean) || std::holds_alternative<AdaptivePool>(other.op);
+    const auto* reduce = get_if<Reduce>(&other.op);
+    return (reduce && reduce->reduction == Reduction::Mean) || holds_alternative<AdaptivePool>(other.op);
   });
   if (!has_mean || !from || !to || *to == 0) return;
   const auto count = static_cast<double>(*from / *to);
@@ -287,10 +286,10 @@ void guess_divisor(Guesses& guesses, std::size_t node) {
 
 void guess_other_layer(Guesses& guesses, std::size_t node) {
   const Op& op = guesses.scene.a.nodes[node].op;
-  if (const auto* conv = std::get_if<Conv>(&op)) guess_shape(guesses, node, *conv);
-  if (const auto* up = std::get_if<ConvTranspose>(&op)) guess_shape(guesses, node, *up);
-  if (std::holds_alternative<Linear>(op)) guess_units(guesses, node);
-  if (const auto* binary = std::get_if<Binary>(&op)) guess_merge(guesses, node, *binary);
+  if (const auto* conv = get_if<Conv>(&op)) guess_shape(guesses, node, *conv);
+  if (const auto* up = get_if<ConvTranspose>(&op)) guess_shape(guesses, node, *up);
+  if (holds_alternative<Linear>(op)) guess_units(guesses, node);
+  if (const auto* binary = get_if<Binary>(&op)) guess_merge(guesses, node, *binary);
   guess_number(guesses, node);
   guess_divisor(guesses, node);
   guess_gone(guesses, node);

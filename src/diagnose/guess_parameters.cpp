@@ -24,7 +24,7 @@ template <class O>
 void guess_each(Guesses& guesses, std::size_t node, const O& own) {
   const Scene& scene = guesses.scene;
   for (const Node* other : twins<O>(scene)) {
-    const auto& theirs = std::get<O>(other->op);
+    const auto& theirs = get<O>(other->op);
     std::string all;
     int different = 0;
     O::fields([&](std::string_view field, auto member) {
@@ -61,7 +61,7 @@ void guess_parameters(Guesses& guesses, std::size_t node) {
   op.visit([&]<class O>(const O& own) {
     if constexpr (is_told_by_parameters<O>) guess_each(guesses, node, own);
   });
-  if (std::holds_alternative<Where>(op)) guess_choice(guesses, node);
+  if (holds_alternative<Where>(op)) guess_choice(guesses, node);
 }
 
 }  // namespace convoy::diagnose

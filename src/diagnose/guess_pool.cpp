@@ -75,7 +75,7 @@ void guess_average(Guesses& guesses, std::size_t node, const AveragePool& pool) 
   guesses.add("pool_divisor", about, now.counts_padding ? "padding counted" : "padding not counted",
               with_op(scene.a, node, now));
   for (const Node* other : twins<AveragePool>(scene)) {
-    const auto& theirs = std::get<AveragePool>(other->op);
+    const auto& theirs = get<AveragePool>(other->op);
     now = pool;
     now.counts_padding = theirs.counts_padding;
     now.divisor = theirs.divisor;
@@ -97,12 +97,12 @@ void guess_average(Guesses& guesses, std::size_t node, const AveragePool& pool) 
 void guess_pool(Guesses& guesses, std::size_t node) {
   const Scene& scene = guesses.scene;
   const Node& about = scene.a.nodes[node];
-  if (const auto* pool = std::get_if<MaxPool>(&about.op)) {
+  if (const auto* pool = get_if<MaxPool>(&about.op)) {
     if (about.outputs.size() == 1) guess_max(guesses, node, *pool);
     else guess_windows(guesses, node, *pool, pools_of(scene));
   }
-  if (const auto* pool = std::get_if<AveragePool>(&about.op)) guess_average(guesses, node, *pool);
-  if (const auto* reduce = std::get_if<Reduce>(&about.op)) {
+  if (const auto* pool = get_if<AveragePool>(&about.op)) guess_average(guesses, node, *pool);
+  if (const auto* reduce = get_if<Reduce>(&about.op)) {
     for (const Reduction other : {Reduction::Mean, Reduction::Maximum, Reduction::Sum, Reduction::Minimum}) {
       Reduce now = *reduce;
       now.reduction = other;
@@ -119,7 +119,7 @@ void guess_pool(Guesses& guesses, std::size_t node) {
         guesses.add("norm_axes", about, "over other axes", with_op(scene.a, node, now));
     }
   }
-  if (const auto* pool = std::get_if<AdaptivePool>(&about.op); pool && about.outputs.size() == 1) {
+  if (const auto* pool = get_if<AdaptivePool>(&about.op); pool && about.outputs.size() == 1) {
     AdaptivePool now = *pool;
     now.kind = now.kind == Extreme::Average ? Extreme::Maximum : Extreme::Average;
     guesses.add("pool_kind", about, "another function", with_op(scene.a, node, now));
@@ -129,7 +129,7 @@ void guess_pool(Guesses& guesses, std::size_t node) {
 void guess_pad(Guesses& guesses, std::size_t node) {
   const Scene& scene = guesses.scene;
   const Node& about = scene.a.nodes[node];
-  const auto* pad = std::get_if<Pad>(&about.op);
+  const auto* pad = get_if<Pad>(&about.op);
   if (!pad) return;
   for (const PadMode mode : {PadMode::Constant, PadMode::Reflect, PadMode::Symmetric, PadMode::Edge, PadMode::Wrap}) {
     Pad now = *pad;
@@ -153,7 +153,7 @@ void guess_pad(Guesses& guesses, std::size_t node) {
     with("pads_hw_swapped", before, after);
   }
   for (const Node* other : twins<Pad>(scene)) {
-    const auto& theirs = std::get<Pad>(other->op);
+    const auto& theirs = get<Pad>(other->op);
     const bool cuts = cuts_alone(*pad) && cuts_alone(theirs);  // told as such
     if (theirs.before.size() == pad->before.size() && !cuts) with("pad_amount", theirs.before, theirs.after);
     if (theirs.value != pad->value) {

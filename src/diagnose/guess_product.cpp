@@ -86,8 +86,8 @@ void guess_factor(Guesses& guesses, std::size_t node) {
 void guess_product(Guesses& guesses, std::size_t node) {
   const Scene& scene = guesses.scene;
   const Node& about = scene.a.nodes[node];
-  if (std::holds_alternative<MatMul>(about.op)) guess_factor(guesses, node);
-  const auto* linear = std::get_if<Linear>(&about.op);
+  if (holds_alternative<MatMul>(about.op)) guess_factor(guesses, node);
+  const auto* linear = get_if<Linear>(&about.op);
   const Tensor* matrix = linear ? constant_of(scene.a, about, 1) : nullptr;
   if (!matrix || linear->order != LinearOrder::OutIn) return;
   const Sizes& shape = matrix->shape();

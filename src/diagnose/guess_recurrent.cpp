@@ -61,7 +61,7 @@ template <class Other, class Cell>
 void guess_kind(Guesses& guesses, std::size_t node, const Cell& cell, std::string_view cause) {
   if (!guesses.so_far.empty()) return;  // it would explain whatever else was changed
   for (const Node* twin : twins<Other>(guesses.scene)) {
-    auto theirs = std::get<Other>(twin->op);
+    auto theirs = get<Other>(twin->op);
     if constexpr (std::is_same_v<Other, Gru> && std::is_same_v<Cell, Gru>)
       if (theirs.reset_after == cell.reset_after) continue;
     theirs.returns_sequence = cell.returns_sequence;
@@ -204,9 +204,9 @@ void guess_cell(Guesses& guesses, std::size_t node, const Cell& cell) {
 
 void guess_recurrent(Guesses& guesses, std::size_t node) {
   const Op& op = guesses.scene.a.nodes[node].op;
-  if (const auto* cell = std::get_if<Lstm>(&op)) guess_cell(guesses, node, *cell);
-  if (const auto* cell = std::get_if<Gru>(&op)) guess_cell(guesses, node, *cell);
-  if (const auto* cell = std::get_if<SimpleRnn>(&op)) guess_cell(guesses, node, *cell);
+  if (const auto* cell = get_if<Lstm>(&op)) guess_cell(guesses, node, *cell);
+  if (const auto* cell = get_if<Gru>(&op)) guess_cell(guesses, node, *cell);
+  if (const auto* cell = get_if<SimpleRnn>(&op)) guess_cell(guesses, node, *cell);
 }
 
 }  // namespace convoy::diagnose

@@ -79,7 +79,7 @@ class ResizeGuesses {
   // What another layer of b does.
   void of_twins() {
     for (const Node* other : twins<convoy::Resize>(scene_)) {
-      const auto& theirs = std::get<convoy::Resize>(other->op);
+      const auto& theirs = get<convoy::Resize>(other->op);
       std::string_view cause = "resize_coordinates";
       if (theirs.interpolation != resize_.interpolation || theirs.antialias != resize_.antialias) cause = "resize_mode";
       else if (const auto own = cause_of(theirs); own != cause) cause = own;
@@ -124,7 +124,7 @@ class ResizeGuesses {
 }  // namespace
 
 void guess_resize(Guesses& guesses, std::size_t node) {
-  const auto* resize = std::get_if<convoy::Resize>(&guesses.scene.a.nodes[node].op);
+  const auto* resize = get_if<convoy::Resize>(&guesses.scene.a.nodes[node].op);
   if (!resize) return;
   ResizeGuesses about(guesses, node, *resize);
   about.coordinates();

@@ -11,9 +11,9 @@ namespace {
 
 void guess_halves(Guesses& guesses, std::size_t node) {
   const Graph& a = guesses.scene.a;
-  const auto* wide = std::get_if<Cast>(&a.nodes[node].op);
+  const auto* wide = get_if<Cast>(&a.nodes[node].op);
   const NodeId front = wide && wide->to == DType::F32 ? a[a.nodes[node].inputs[0]].producer : NodeId{};
-  const auto* half = front ? std::get_if<Cast>(&a[front].op) : nullptr;
+  const auto* half = front ? get_if<Cast>(&a[front].op) : nullptr;
   if (!half || !is_half(half->to) || a[a[front].inputs[0]].type.dtype != DType::F32) return;
   guesses.add("cast_missing", a.nodes[node], "not rounded to " + std::string(name_of(half->to)),
               with_function(a, a[front].inputs[0], a.nodes[node].outputs[0], a, {}, {}, {}, a.nodes[node]));

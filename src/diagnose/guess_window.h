@@ -101,8 +101,7 @@ class WindowGuesses {
   bool other_is_bare() const {
     const auto others = twins<O>(scene_);
     return !others.empty() && std::ranges::all_of(others, [](const Node* other) {
-      return std::ranges::all_of(std::get<O>(other->op).paddings,
-                                 [](Padding p) { return p.before == 0 && p.after == 0; });
+      return std::ranges::all_of(get<O>(other->op).paddings, [](Padding p) { return p.before == 0 && p.after == 0; });
     });
   }
 
@@ -191,7 +190,7 @@ class WindowGuesses {
 
   void others_pads(const std::vector<const Node*>& others) {
     for (const Node* other : others) {
-      const auto* theirs = std::get_if<O>(&other->op);
+      const auto* theirs = get_if<O>(&other->op);
       if (!theirs || theirs->paddings.size() != in_.size() || theirs->windows != op_.windows) continue;
       O now = op_;
       now.paddings = theirs->paddings;
@@ -261,7 +260,7 @@ class WindowGuesses {
       for (std::size_t i = 0; i < windows.size(); ++i) windows[i].stride = strides[i];
       const O* theirs = nullptr;
       for (const Node* other : others) {
-        const auto* one = std::get_if<O>(&other->op);
+        const auto* one = get_if<O>(&other->op);
         if (one && one->windows == windows) theirs = one;
       }
       with_windows(cause, windows, theirs);
@@ -269,7 +268,7 @@ class WindowGuesses {
     if (op_.windows.size() == 2 && op_.windows[0].stride != op_.windows[1].stride)
       changed("strides_swapped", {op_.windows[1].stride, op_.windows[0].stride});
     for (const Node* other : others) {
-      const auto* theirs = std::get_if<O>(&other->op);
+      const auto* theirs = get_if<O>(&other->op);
       if (!theirs || theirs->windows.size() != op_.windows.size()) continue;
       std::vector<Size> strides;
       for (const Window& w : theirs->windows) strides.push_back(w.stride);
@@ -285,7 +284,7 @@ class WindowGuesses {
       with_windows("dilation", windows, theirs);
     };
     for (const Node* other : others) {
-      const auto* theirs = std::get_if<O>(&other->op);
+      const auto* theirs = get_if<O>(&other->op);
       if (!theirs || theirs->windows.size() != op_.windows.size()) continue;
       std::vector<Size> dilations;
       for (const Window& w : theirs->windows) dilations.push_back(w.dilation);
@@ -298,7 +297,7 @@ class WindowGuesses {
   // A window of another size, as b has it.
   void kernels(const std::vector<const Node*>& others) {
     for (const Node* other : others) {
-      const auto* theirs = std::get_if<O>(&other->op);
+      const auto* theirs = get_if<O>(&other->op);
       if (!theirs || theirs->windows.size() != op_.windows.size()) continue;
       bool are_sizes = false, all_but_sizes = true;
       O now = op_;

@@ -28,10 +28,10 @@ struct KernelAxes {
 };
 
 std::optional<KernelAxes> kernel_axes(const Graph& graph, const Node& node) {
-  if (const auto* conv = std::get_if<Conv>(&node.op); conv && conv->groups == 1) return KernelAxes{0, 1, 1};
-  if (const auto* up = std::get_if<ConvTranspose>(&node.op); up && up->groups == 1) return KernelAxes{1, 0, 1};
+  if (const auto* conv = get_if<Conv>(&node.op); conv && conv->groups == 1) return KernelAxes{0, 1, 1};
+  if (const auto* up = get_if<ConvTranspose>(&node.op); up && up->groups == 1) return KernelAxes{1, 0, 1};
   const Size last = std::ssize(graph[node.outputs[0]].type.shape) - 1;
-  if (const auto* linear = std::get_if<Linear>(&node.op))
+  if (const auto* linear = get_if<Linear>(&node.op))
     return linear->order == LinearOrder::OutIn ? KernelAxes{0, 1, last} : KernelAxes{1, 0, last};
   return std::nullopt;
 }
@@ -149,10 +149,10 @@ class Carrying {
     const Node& node = graph_[n];
     if (kernel_axes(graph_, node)) return at_kernel(node);
     if (node.outputs.size() != 1) return false;
-    if (std::holds_alternative<Binary>(node.op)) return at_binary(node);
-    if (const auto* concat = std::get_if<Concat>(&node.op)) return at_concat(node, *concat);
+    if (holds_alternative<Binary>(node.op)) return at_binary(node);
+    if (const auto* concat = get_if<Concat>(&node.op)) return at_concat(node, *concat);
     if (has(node, 0) && order_at(node.inputs[0]) && flattens(node)) return flattened(node, *order_at(node.inputs[0]));
-    if (const auto* turn = std::get_if<Transpose>(&node.op)) return at_transpose(node, *turn);
+    if (const auto* turn = get_if<Transpose>(&node.op)) return at_transpose(node, *turn);
     const Reordered* order = has(node, 0) ? order_at(node.inputs[0]) : nullptr;
     if (!order) order = order_at(node.outputs[0]);
     if (!order) return false;  // it is read in a place where no channels lie
@@ -170,7 +170,7 @@ class Carrying {
     }
     if (const Reordered* read = order_at(node.inputs[0])) {
       const Size along =
-          std::holds_alternative<Linear>(node.op) ? std::ssize(graph_[node.inputs[0]].type.shape) - 1 : Size{1};
+          holds_alternative<Linear>(node.op) ? std::ssize(graph_[node.inputs[0]].type.shape) - 1 : Size{1};
       if (along != read->axis || !edit(node, 1, axes.read, read->order)) return false;
       ends_.push_back({&node, axes.read, axes.made, read->order});
       reads_ = true;
@@ -180,19 +180,19 @@ class Carrying {
 
   // Each channel is worked on like every other, and by numbers of its own; the vectors follow.
   bool keeps_channels(const Node& node, const Reordered& order) {
-    if (const auto* conv = std::get_if<Conv>(&node.op)) {
+    if (const auto* conv = get_if<Conv>(&node.op)) {
       const bool is_depthwise = conv->groups == std::ssize(order.order) && order.axis == 1 &&
                                 graph_[node.outputs[0]].type.shape[1] == Dim(conv->groups);
       return is_depthwise && edit(node, 1, 0, order.order) && (!has(node, 2) || edit(node, 2, 0, order.order));
     }
-    if (const auto* norm = std::get_if<BatchNorm>(&node.op))
+    if (const auto* norm = get_if<BatchNorm>(&node.op))
       return norm->axis == order.axis && edit_vectors(node, 4, order.order);
-    if (const auto* norm = std::get_if<GroupNorm>(&node.op))
+    if (const auto* norm = get_if<GroupNorm>(&node.op))
       return norm->axis == order.axis && (norm->groups == 1 || norm->groups == std::ssize(order.order)) &&
              edit_vectors(node, 2, order.order);
-    if (const auto* norm = std::get_if<LayerNorm>(&node.op))
+    if (const auto* norm = get_if<LayerNorm>(&node.op))
       return norm->axes == Sizes{order.axis} && edit_vectors(node, 2, order.order);
-    if (std::holds_alternative<PRelu>(node.op)) return order.axis == 1 && edit_vectors(node, 1, order.order);
+    if (holds_alternative<PRelu>(node.op)) return order.axis == 1 && edit_vectors(node, 1, order.order);
     return keeps_cells(node, order.axis);
   }
 
@@ -203,21 +203,21 @@ class Carrying {
       return std::ranges::all_of(axes, [&](Size one) { return one > axis; });
     };
     if (node.inputs.size() != 1) return false;
-    if (const auto* reduce = std::get_if<Reduce>(&node.op)) return are_behind(reduce->axes) && !reduce->axes.empty();
-    if (const auto* squeeze = std::get_if<Squeeze>(&node.op)) return are_behind(squeeze->axes);
-    if (const auto* unsqueeze = std::get_if<Unsqueeze>(&node.op)) return are_behind(unsqueeze->axes);
-    if (const auto* slice = std::get_if<Slice>(&node.op)) return slice->axis != axis;
-    if (const auto* pad = std::get_if<Pad>(&node.op))
+    if (const auto* reduce = get_if<Reduce>(&node.op)) return are_behind(reduce->axes) && !reduce->axes.empty();
+    if (const auto* squeeze = get_if<Squeeze>(&node.op)) return are_behind(squeeze->axes);
+    if (const auto* unsqueeze = get_if<Unsqueeze>(&node.op)) return are_behind(unsqueeze->axes);
+    if (const auto* slice = get_if<Slice>(&node.op)) return slice->axis != axis;
+    if (const auto* pad = get_if<Pad>(&node.op))
       return pad->before[static_cast<std::size_t>(axis)] == 0 && pad->after[static_cast<std::size_t>(axis)] == 0;
-    if (const auto* resize = std::get_if<Resize>(&node.op))
+    if (const auto* resize = get_if<Resize>(&node.op))
       return std::ranges::find(resize->axes, axis) == resize->axes.end();
     if (traits_of(node.op).kind == LayerKind::Pooling) return axis == 1 && same_rank;
-    if (std::holds_alternative<Reshape>(node.op) || std::holds_alternative<Flatten>(node.op)) {
+    if (holds_alternative<Reshape>(node.op) || holds_alternative<Flatten>(node.op)) {
       const Shape &from = graph_[node.inputs[0]].type.shape, &to = graph_[node.outputs[0]].type.shape;
       const auto n = static_cast<std::ptrdiff_t>(axis) + 1;
       return std::ssize(from) >= n && std::ssize(to) >= n && std::equal(from.begin(), from.begin() + n, to.begin());
     }
-    return std::holds_alternative<Softmax>(node.op) || traits_of(node.op).axes == AxisUse::Elementwise;
+    return holds_alternative<Softmax>(node.op) || traits_of(node.op).axes == AxisUse::Elementwise;
   }
 
   // All operands in the order, constants too, where they are as wide as the channels.
@@ -275,7 +275,7 @@ class Carrying {
   }
 
   bool flattens(const Node& node) const {
-    const bool reshapes = std::holds_alternative<Flatten>(node.op) || std::holds_alternative<Reshape>(node.op);
+    const bool reshapes = holds_alternative<Flatten>(node.op) || holds_alternative<Reshape>(node.op);
     const Shape &from = graph_[node.inputs[0]].type.shape, &to = graph_[node.outputs[0]].type.shape;
     return reshapes && from.size() > 2 && to.size() == 2 && from[1] != to[1];
   }

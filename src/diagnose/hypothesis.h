@@ -115,7 +115,7 @@ template <class O>
 std::vector<const Node*> twins(const Scene& scene) {
   std::vector<const Node*> found;
   for (const Node& node : scene.b.nodes)
-    if (std::holds_alternative<O>(node.op)) found.push_back(&node);
+    if (holds_alternative<O>(node.op)) found.push_back(&node);
   return found;
 }
 const Tensor* constant_of(const Graph& piece, const Node& node, std::size_t input);

@@ -13,7 +13,7 @@ bool say_one_thing(const Graph& graph, const QuantizedStretch& x, const Quantize
 }
 
 // Padding may put in what lies on no steps.
-bool puts_in_nothing(const Op& op) { return hands_numbers_on(op) && !std::holds_alternative<Pad>(op); }
+bool puts_in_nothing(const Op& op) { return hands_numbers_on(op) && !holds_alternative<Pad>(op); }
 
 bool comes_of_steps(const Graph& graph, const QuantizedStretches& stretches, const QuantizedStretch& rounding) {
   constexpr int most_moves = 16;
@@ -33,9 +33,9 @@ bool comes_of_steps(const Graph& graph, const QuantizedStretches& stretches, con
 }  // namespace
 
 bool hands_numbers_on(const Op& op) {
-  const auto* resize = std::get_if<Resize>(&op);
+  const auto* resize = get_if<Resize>(&op);
   if (resize) return resize->interpolation == Interpolation::Nearest && !resize->drops_outside;
-  return traits_of(op).moves_numbers() || std::holds_alternative<MaxPool>(op);
+  return traits_of(op).moves_numbers() || holds_alternative<MaxPool>(op);
 }
 
 void drop_idle_steps(Graph& graph) {

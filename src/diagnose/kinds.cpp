@@ -28,8 +28,8 @@ bool counts(const Graph& graph, const Node& node) {
 }
 
 bool tells_inputs_apart(const Node& node) {
-  if (std::holds_alternative<convoy::Concat>(node.op)) return true;
-  const auto* binary = std::get_if<Binary>(&node.op);
+  if (holds_alternative<convoy::Concat>(node.op)) return true;
+  const auto* binary = get_if<Binary>(&node.op);
   return binary && binary->function != BinaryFunction::Add && binary->function != BinaryFunction::Multiply;
 }
 

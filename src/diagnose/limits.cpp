@@ -206,7 +206,7 @@ std::vector<bool> made_of_inputs(const Graph& graph) {
   std::vector<bool> made(graph.values.size(), false);
   for (const ValueId v : graph.inputs) made[v.slot()] = true;
   for (const Node& node : graph.nodes) {
-    const std::size_t read = std::holds_alternative<ExpandLike>(node.op) ? 1 : node.inputs.size();
+    const std::size_t read = holds_alternative<ExpandLike>(node.op) ? 1 : node.inputs.size();
     const bool of_inputs = std::any_of(node.inputs.begin(), node.inputs.begin() + static_cast<std::ptrdiff_t>(read),
                                        [&](ValueId v) { return v && made[v.slot()]; });
     for (const ValueId v : node.outputs)
@@ -267,15 +267,15 @@ namespace {
 
 // What `node` reads, and the number of it that makes this one; nothing where no single number does.
 std::optional<std::pair<ValueId, double>> undone(const Graph& piece, const Node& node, double made) {
-  if (const auto* affine = std::get_if<Affine>(&node.op)) {
+  if (const auto* affine = get_if<Affine>(&node.op)) {
     if (affine->scale == 0) return std::nullopt;
     return std::pair(node.inputs[0], (made - affine->offset) / affine->scale);
   }
   const bool is_moved = traits_of(node.op).moves_numbers() && node.inputs.size() == 1;
-  if (is_moved || std::holds_alternative<Cast>(node.op)) return std::pair(node.inputs[0], made);
-  if (const auto* unary = std::get_if<Unary>(&node.op); unary && unary->function == Function::Negate)
+  if (is_moved || holds_alternative<Cast>(node.op)) return std::pair(node.inputs[0], made);
+  if (const auto* unary = get_if<Unary>(&node.op); unary && unary->function == Function::Negate)
     return std::pair(node.inputs[0], -made);
-  const auto* binary = std::get_if<Binary>(&node.op);
+  const auto* binary = get_if<Binary>(&node.op);
   const Tensor* number = binary ? constant_of(piece, node, 1) : nullptr;
   if (!number || number->count() != 1) return std::nullopt;
   const double by = number->doubles()[0];
@@ -308,12 +308,12 @@ std::vector<double> limits_at_inputs(const Graph& piece, const std::vector<Limit
 namespace {
 
 bool compares(const Node& node) {
-  const auto* binary = std::get_if<Binary>(&node.op);
+  const auto* binary = get_if<Binary>(&node.op);
   return binary && gives_truth(binary->function) && binary->function < BinaryFunction::And;
 }
 
 bool asks_for_equality(const Node& node) {
-  const auto function = std::get<Binary>(node.op).function;
+  const auto function = get<Binary>(node.op).function;
   return function == BinaryFunction::Equal || function == BinaryFunction::NotEqual;
 }
 
@@ -322,9 +322,9 @@ bool asks_for_equality(const Node& node) {
 std::vector<Ties> ties_in(const Graph& piece) {
   std::vector<Ties> all;
   for (const Node& node : piece.nodes) {
-    if (const auto* extreme = std::get_if<ArgExtreme>(&node.op))
+    if (const auto* extreme = get_if<ArgExtreme>(&node.op))
       all.push_back({node.inputs[0], {}, {}, extreme->axis, 1, extreme->largest, node.layer});
-    if (const auto* top = std::get_if<TopK>(&node.op); top && node.outputs.size() > 1)
+    if (const auto* top = get_if<TopK>(&node.op); top && node.outputs.size() > 1)
       all.push_back({node.inputs[0], {}, {}, top->axis, top->count, top->largest, node.layer});
     if (!compares(node)) continue;
     const Tensor *first = constant_of(piece, node, 0), *second = constant_of(piece, node, 1);
@@ -355,7 +355,7 @@ namespace {
 std::vector<Steps> steps_in(const Graph& piece) {
   std::vector<Steps> all;
   for (const Node& node : piece.nodes) {
-    const auto* unary = std::get_if<Unary>(&node.op);
+    const auto* unary = get_if<Unary>(&node.op);
     if (!unary) continue;
     if (unary->function == Function::Round)  // to the even one: down from one half, up from the next
       for (const double half : {0.5, 1.5}) all.push_back({node.inputs[0], half, 2, node.layer});
@@ -486,8 +486,8 @@ std::optional<Crossing> crossing_of(Function function) {
 }
 
 std::optional<Crossing> crossing_of(const Node& node) {
-  if (std::holds_alternative<Softplus>(node.op)) return Crossing{.kind = Crossing::Kind::Middle};
-  const auto* unary = std::get_if<Unary>(&node.op);
+  if (holds_alternative<Softplus>(node.op)) return Crossing{.kind = Crossing::Kind::Middle};
+  const auto* unary = get_if<Unary>(&node.op);
   return unary ? crossing_of(unary->function) : std::nullopt;
 }
 
@@ -497,7 +497,7 @@ std::vector<Crossing> crossings_in(const Graph& piece, const Graph& other) {
   constexpr double near = 1e-6;
   std::vector<Crossing> all;
   for (const Node& node : piece.nodes) {
-    const auto* binary = std::get_if<Binary>(&node.op);
+    const auto* binary = get_if<Binary>(&node.op);
     const bool chooses =
         binary && (binary->function == BinaryFunction::Maximum || binary->function == BinaryFunction::Minimum);
     if ((compares(node) || chooses) && node.inputs[0] != node.inputs[1])

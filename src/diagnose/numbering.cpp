@@ -13,7 +13,7 @@ namespace {
 // Every finite positive float has bits of its own, from 1 on; they survive each copy and each conversion to double.
 constexpr std::uint32_t most_places = 0x7f7fffff;
 
-bool only_moves(const Op& op) { return only_reshapes(op) || std::holds_alternative<Transpose>(op); }
+bool only_moves(const Op& op) { return only_reshapes(op) || holds_alternative<Transpose>(op); }
 
 // The constant that is read as `v`, perhaps under another shape or in another order.
 ValueId moved_constant(const Graph& graph, ValueId v) {
@@ -26,8 +26,7 @@ ValueId moved_constant(const Graph& graph, ValueId v) {
 Numbering::Numbering(const Graph& graph) : graph_(graph) {
   std::set<ValueId> chosen;
   for (const Node& node : graph.nodes) {
-    const bool is_layer = traits_of(node.op).learnt == Learnt::Weights,
-               is_sum = std::holds_alternative<Binary>(node.op);
+    const bool is_layer = traits_of(node.op).learnt == Learnt::Weights, is_sum = holds_alternative<Binary>(node.op);
     if (!is_layer && !is_sum) continue;
     for (const ValueId input : node.inputs) {
       const ValueId v = moved_constant(graph, input);

@@ -264,12 +264,12 @@ Status allow_for_folded(Rounded& got, const Graph& a, const Graph& b, const std:
     return std::ranges::count_if(graph.nodes, [&](const Node& node) {
       const bool reads_constant =
           std::ranges::any_of(node.inputs, [&](ValueId v) { return v && graph[v].constant.has_value(); });
-      return std::holds_alternative<BatchNorm>(node.op) || std::holds_alternative<Affine>(node.op) ||
-             (std::holds_alternative<Binary>(node.op) && reads_constant);
+      return holds_alternative<BatchNorm>(node.op) || holds_alternative<Affine>(node.op) ||
+             (holds_alternative<Binary>(node.op) && reads_constant);
     });
   };
   const auto norms = [](const Graph& graph) {
-    return std::ranges::count_if(graph.nodes, [](const Node& n) { return std::holds_alternative<BatchNorm>(n.op); });
+    return std::ranges::count_if(graph.nodes, [](const Node& n) { return holds_alternative<BatchNorm>(n.op); });
   };
   if (scales(a) <= scales(b) && norms(a) <= norms(b)) return {};
   auto own = evaluate_rounded(a, inputs, threads);

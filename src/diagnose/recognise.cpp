@@ -19,9 +19,9 @@ namespace {
 std::optional<std::pair<ValueId, double>> with_number_added(const Graph& graph, ValueId v) {
   const Node* node = maker_of(graph, v);
   if (!node) return std::nullopt;
-  if (const auto* affine = std::get_if<Affine>(&node->op))
+  if (const auto* affine = get_if<Affine>(&node->op))
     return affine->scale == 1 ? std::optional(std::pair(node->inputs[0], affine->offset)) : std::nullopt;
-  const auto* sum = std::get_if<Binary>(&node->op);
+  const auto* sum = get_if<Binary>(&node->op);
   if (!sum || sum->function != BinaryFunction::Add) return std::nullopt;
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
     const auto& constant = graph[node->inputs[i]].constant;
@@ -32,7 +32,7 @@ std::optional<std::pair<ValueId, double>> with_number_added(const Graph& graph, 
 
 const Reduce* mean_of(const Graph& graph, ValueId v, ValueId& from) {
   const Node* node = maker_of(graph, v);
-  const auto* mean = node ? std::get_if<Reduce>(&node->op) : nullptr;
+  const auto* mean = node ? get_if<Reduce>(&node->op) : nullptr;
   if (!mean || mean->reduction != Reduction::Mean || !mean->keeps_axes) return nullptr;
   from = node->inputs[0];
   return mean;
@@ -41,19 +41,19 @@ const Reduce* mean_of(const Graph& graph, ValueId v, ValueId& from) {
 bool is_square_of(const Graph& graph, ValueId v, ValueId of) {
   const Node* node = maker_of(graph, v);
   if (!node || node->inputs[0] != of) return false;
-  const auto* unary = std::get_if<Unary>(&node->op);
-  const auto* product = std::get_if<Binary>(&node->op);
+  const auto* unary = get_if<Unary>(&node->op);
+  const auto* product = get_if<Binary>(&node->op);
   return (unary && unary->function == Function::Square) ||
          (product && product->function == BinaryFunction::Multiply && node->inputs[1] == of);
 }
 
 // The value under the root that `node` divides by, where its other operand is `above`.
 ValueId divided_by_root(const Graph& graph, const Node& node, ValueId& above) {
-  const auto* binary = std::get_if<Binary>(&node.op);
+  const auto* binary = get_if<Binary>(&node.op);
   if (!binary) return {};
   const auto root = [&](ValueId v, Function function) {
     const Node* maker = maker_of(graph, v);
-    const auto* unary = maker ? std::get_if<Unary>(&maker->op) : nullptr;
+    const auto* unary = maker ? get_if<Unary>(&maker->op) : nullptr;
     return unary && unary->function == function ? maker->inputs[0] : ValueId{};
   };
   above = node.inputs[0];
@@ -78,14 +78,14 @@ struct Recognised {
 std::optional<std::pair<ValueId, Size>> mean_of_groups(const Graph& graph, ValueId v) {
   Size times = 1;
   const Node* node = maker_of(graph, v);
-  for (; node && !std::holds_alternative<Reduce>(node->op); node = maker_of(graph, node->inputs[0])) {
-    if (const auto* tile = std::get_if<Tile>(&node->op); tile && tile->axis == 2 && times == 1) times = tile->times;
-    else if (!std::holds_alternative<Reshape>(node->op)) return std::nullopt;
+  for (; node && !holds_alternative<Reduce>(node->op); node = maker_of(graph, node->inputs[0])) {
+    if (const auto* tile = get_if<Tile>(&node->op); tile && tile->axis == 2 && times == 1) times = tile->times;
+    else if (!holds_alternative<Reshape>(node->op)) return std::nullopt;
   }
   ValueId grouped, image;
   const Reduce* of_group = node ? mean_of(graph, node->outputs[0], grouped) : nullptr;
   const Node* groups = of_group ? maker_of(graph, grouped) : nullptr;
-  if (!groups || of_group->axes != Sizes{2} || !std::holds_alternative<Reshape>(groups->op)) return std::nullopt;
+  if (!groups || of_group->axes != Sizes{2} || !holds_alternative<Reshape>(groups->op)) return std::nullopt;
   const Reduce* of_image = mean_of(graph, groups->inputs[0], image);
   if (!of_image) return std::nullopt;
   const Shape &x = graph[image].type.shape, &y = graph[grouped].type.shape, &held = graph[v].type.shape;
@@ -101,7 +101,7 @@ std::optional<std::pair<ValueId, Size>> mean_of_groups(const Graph& graph, Value
 std::optional<Recognised> group_norm_at(const Graph& graph, ValueId above, ValueId variance, double epsilon) {
   const auto squares = mean_of_groups(graph, variance);
   const Node* difference = maker_of(graph, above);
-  const auto* binary = difference ? std::get_if<Binary>(&difference->op) : nullptr;
+  const auto* binary = difference ? get_if<Binary>(&difference->op) : nullptr;
   if (!squares || !is_square_of(graph, squares->first, above) || !binary ||
       binary->function != BinaryFunction::Subtract)
     return std::nullopt;
@@ -120,7 +120,7 @@ std::optional<Recognised> norm_at(const Graph& graph, const Node& node) {
   const Reduce* variance = sum ? mean_of(graph, sum->first, squares) : nullptr;
   if (!variance || !is_square_of(graph, squares, above)) return std::nullopt;
   const Node* difference = maker_of(graph, above);
-  const auto* binary = difference ? std::get_if<Binary>(&difference->op) : nullptr;
+  const auto* binary = difference ? get_if<Binary>(&difference->op) : nullptr;
   if (binary && binary->function == BinaryFunction::Subtract) {
     ValueId x;
     const Reduce* mean = mean_of(graph, difference->inputs[1], x);
@@ -133,7 +133,7 @@ std::optional<Recognised> norm_at(const Graph& graph, const Node& node) {
 // Whether the value is 1 everywhere: a constant, repeated.
 bool is_ones(const Graph& graph, ValueId v) {
   for (const Node* node = maker_of(graph, v); node; node = maker_of(graph, v)) {
-    if (!std::holds_alternative<Tile>(node->op) && !std::holds_alternative<ExpandLike>(node->op)) return false;
+    if (!holds_alternative<Tile>(node->op) && !holds_alternative<ExpandLike>(node->op)) return false;
     v = node->inputs[0];
   }
   const auto& constant = graph[v].constant;
@@ -159,13 +159,13 @@ bool is_map_of(const Graph& graph, const Node& pool, const Tensor& map, bool inv
 
 // A pool with counted zeros times a map of its own, or divided by it.
 std::optional<Recognised> mapped_average_at(const Graph& graph, const Node& node) {
-  const auto* binary = std::get_if<Binary>(&node.op);
+  const auto* binary = get_if<Binary>(&node.op);
   const bool divides = binary && binary->function == BinaryFunction::Divide;
   if (!binary || (!divides && binary->function != BinaryFunction::Multiply)) return std::nullopt;
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
     if (divides && i == 1) continue;
     const Node* maker = maker_of(graph, node.inputs[i]);
-    const auto* sums = maker ? std::get_if<AveragePool>(&maker->op) : nullptr;
+    const auto* sums = maker ? get_if<AveragePool>(&maker->op) : nullptr;
     const auto& map = graph[node.inputs[1 - i]].constant;
     if (!sums || !map || !sums->counts_padding || sums->divisor || sums->axes.channel() != 1) continue;
     if (!is_map_of(graph, *maker, *map, !divides)) continue;
@@ -177,11 +177,11 @@ std::optional<Recognised> mapped_average_at(const Graph& graph, const Node& node
 }
 
 std::optional<Recognised> average_at(const Graph& graph, const Node& node) {
-  const auto* quotient = std::get_if<Binary>(&node.op);
+  const auto* quotient = get_if<Binary>(&node.op);
   if (!quotient || quotient->function != BinaryFunction::Divide) return mapped_average_at(graph, node);
   const Node *over = maker_of(graph, node.inputs[0]), *under = maker_of(graph, node.inputs[1]);
-  const auto* sums = over ? std::get_if<AveragePool>(&over->op) : nullptr;
-  const auto* counts = under ? std::get_if<AveragePool>(&under->op) : nullptr;
+  const auto* sums = over ? get_if<AveragePool>(&over->op) : nullptr;
+  const auto* counts = under ? get_if<AveragePool>(&under->op) : nullptr;
   if (!counts) return mapped_average_at(graph, node);
   if (!sums || !(*sums == *counts) || !sums->counts_padding || sums->divisor) return std::nullopt;
   if (!is_ones(graph, under->inputs[0])) return std::nullopt;
@@ -219,8 +219,8 @@ Line line_to(const Graph& graph, ValueId v, ValueId until = {}) {
   while (const Node* node = line.x == until ? nullptr : maker_of(graph, line.x)) {
     double scale = 1, offset = 0;
     ValueId x = node->inputs[0];
-    const auto* affine = std::get_if<Affine>(&node->op);
-    const auto* binary = std::get_if<Binary>(&node->op);
+    const auto* affine = get_if<Affine>(&node->op);
+    const auto* binary = get_if<Binary>(&node->op);
     if (affine) {
       scale = affine->scale, offset = affine->offset;
     } else if (binary) {
@@ -247,11 +247,11 @@ Line line_to(const Graph& graph, ValueId v, ValueId until = {}) {
 
 // A line cut off at 0 and at 1, or at 0 and at n and divided by n.
 std::optional<Recognised> hard_sigmoid_at(const Graph& graph, const Node& node) {
-  if (const auto* unary = std::get_if<Unary>(&node.op); unary && unary->function == Function::SparseSigmoid)
+  if (const auto* unary = get_if<Unary>(&node.op); unary && unary->function == Function::SparseSigmoid)
     return Recognised{HardSigmoid{0.5, 0.5}, node.inputs[0]};
   const auto most_of = [](const Op& op) -> std::optional<double> {
-    if (const auto* clip = std::get_if<Clip>(&op); clip && clip->least == 0.0) return clip->most;
-    const auto* relu = std::get_if<Relu>(&op);
+    if (const auto* clip = get_if<Clip>(&op); clip && clip->least == 0.0) return clip->most;
+    const auto* relu = get_if<Relu>(&op);
     return relu && relu->negative_slope == 0 && relu->threshold == 0 ? relu->max_value : std::nullopt;
   };
   const Line outer = most_of(node.op) ? Line{node.outputs[0]} : line_to(graph, node.outputs[0]);
@@ -274,8 +274,8 @@ std::optional<SoftplusWritten> softplus_of(const Graph& graph, ValueId v, ValueI
   const Line outer = line_to(graph, v);
   const Node* soft = maker_of(graph, outer.x);
   if (!soft || outer.offset != 0) return std::nullopt;
-  const auto* unary = std::get_if<Unary>(&soft->op);
-  const auto* op = std::get_if<Softplus>(&soft->op);
+  const auto* unary = get_if<Unary>(&soft->op);
+  const auto* op = get_if<Softplus>(&soft->op);
   if (!(unary && unary->function == Function::Softplus) && !(op && !op->threshold)) return std::nullopt;
   const Line inner = line_to(graph, soft->inputs[0], x);
   const double own = op ? op->beta : 1, beta = own * inner.scale;
@@ -286,9 +286,9 @@ std::optional<SoftplusWritten> softplus_of(const Graph& graph, ValueId v, ValueI
 
 // x itself where beta * x is beyond a number, else its softplus.
 std::optional<Recognised> softplus_at(const Graph& graph, const Node& node) {
-  if (!std::holds_alternative<Where>(node.op)) return std::nullopt;
+  if (!holds_alternative<Where>(node.op)) return std::nullopt;
   const Node* condition = maker_of(graph, node.inputs[0]);
-  const auto* compared = condition ? std::get_if<Binary>(&condition->op) : nullptr;
+  const auto* compared = condition ? get_if<Binary>(&condition->op) : nullptr;
   if (!compared) return std::nullopt;
   using enum BinaryFunction;
   const bool is_more = compared->function == Greater || compared->function == GreaterOrEqual;
@@ -389,11 +389,11 @@ Result<Patch> recognise_averages(const Graph& graph, const Target&) { return rec
 Result<Patch> take_in_pool_pads(const Graph& graph, const Target&) {
   return recognised(graph, [](const Graph& all, const Node& node) -> std::optional<Recognised> {
     const Node* maker = node.inputs.empty() ? nullptr : maker_of(all, node.inputs[0]);
-    const auto* pad = maker ? std::get_if<Pad>(&maker->op) : nullptr;
+    const auto* pad = maker ? get_if<Pad>(&maker->op) : nullptr;
     if (!pad || node.outputs.size() != 1) return std::nullopt;
     std::optional<Op> taken;
-    if (const auto* pool = std::get_if<MaxPool>(&node.op)) taken = with_pads(*pool, *pad);
-    if (const auto* pool = std::get_if<AveragePool>(&node.op)) taken = with_pads(*pool, *pad);
+    if (const auto* pool = get_if<MaxPool>(&node.op)) taken = with_pads(*pool, *pad);
+    if (const auto* pool = get_if<AveragePool>(&node.op)) taken = with_pads(*pool, *pad);
     return taken ? std::optional(Recognised{*std::move(taken), maker->inputs[0]}) : std::nullopt;
   });
 }

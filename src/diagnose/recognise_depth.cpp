@@ -24,7 +24,7 @@ bool turns_blocks(const Sizes& indices, Size block, bool depth_first) {
 
 const Take* taken_channels(const Graph& graph, ValueId v) {
   const NodeId maker = v ? graph[v].producer : NodeId{};
-  const auto* take = maker ? std::get_if<Take>(&graph[maker].op) : nullptr;
+  const auto* take = maker ? get_if<Take>(&graph[maker].op) : nullptr;
   return take && take->axis == 1 ? take : nullptr;
 }
 
@@ -34,15 +34,15 @@ struct Turned {
 };
 
 std::optional<Turned> turned_at(const Graph& graph, const Node& node) {
-  if (const auto* op = std::get_if<DepthToSpace>(&node.op); op && op->order == Order::ChannelsFirst) {
+  if (const auto* op = get_if<DepthToSpace>(&node.op); op && op->order == Order::ChannelsFirst) {
     const Take* take = taken_channels(graph, node.inputs[0]);
     if (!take || !turns_blocks(take->indices, op->block, op->depth_first)) return std::nullopt;
     return Turned{DepthToSpace{op->order, op->block, !op->depth_first},
                   graph[graph[node.inputs[0]].producer].inputs[0]};
   }
-  const auto* take = std::get_if<Take>(&node.op);
+  const auto* take = get_if<Take>(&node.op);
   const NodeId maker = take && take->axis == 1 ? graph[node.inputs[0]].producer : NodeId{};
-  const auto* op = maker ? std::get_if<SpaceToDepth>(&graph[maker].op) : nullptr;
+  const auto* op = maker ? get_if<SpaceToDepth>(&graph[maker].op) : nullptr;
   if (!op || op->order != Order::ChannelsFirst || !turns_blocks(take->indices, op->block, !op->depth_first))
     return std::nullopt;
   return Turned{SpaceToDepth{op->order, op->block, !op->depth_first}, graph[maker].inputs[0]};
@@ -57,7 +57,7 @@ Result<Patch> recognise_depth_orders(const Graph& graph, const Target&) {
     auto found = turned_at(graph, node);
     if (!found) continue;
     const Node* about = &node;
-    if (std::holds_alternative<Take>(node.op)) about = &graph[graph[node.inputs[0]].producer];
+    if (holds_alternative<Take>(node.op)) about = &graph[graph[node.inputs[0]].producer];
     auto made = patch.node(*about, std::move(found->op), {found->input});
     if (!made) return pass(made);
     patch.remove({static_cast<std::int32_t>(i)});

@@ -29,11 +29,11 @@ struct Grouped {
 
 // [N, C, n...] -> [N, groups, rest], normalised channel by channel, -> [N, C, n...]
 std::optional<Grouped> grouped_at(const Graph& graph, const Node& back) {
-  if (!std::holds_alternative<Reshape>(back.op)) return std::nullopt;
+  if (!holds_alternative<Reshape>(back.op)) return std::nullopt;
   const Node* norm = maker_of_value(graph, back.inputs[0]);
-  const auto* op = norm ? std::get_if<GroupNorm>(&norm->op) : nullptr;
+  const auto* op = norm ? get_if<GroupNorm>(&norm->op) : nullptr;
   const Node* apart = op && op->axis == 1 ? maker_of_value(graph, norm->inputs[0]) : nullptr;
-  if (!apart || !std::holds_alternative<Reshape>(apart->op)) return std::nullopt;
+  if (!apart || !holds_alternative<Reshape>(apart->op)) return std::nullopt;
   const Shape &x = graph[apart->inputs[0]].type.shape, &groups = graph[norm->inputs[0]].type.shape;
   if (x != graph[back.outputs[0]].type.shape || x.size() < 3 || groups.size() < 3 || x[0] != groups[0])
     return std::nullopt;
@@ -49,10 +49,10 @@ bool is_all(const Tensor& tensor, float number) {
 
 // The axes of x that a norm's vectors lie along. Nothing: it is no norm whose vectors may lie behind it.
 std::optional<Sizes> axes_of_vectors(const Op& op, std::size_t rank) {
-  if (const auto* group = std::get_if<GroupNorm>(&op)) return Sizes{group->axis};
+  if (const auto* group = get_if<GroupNorm>(&op)) return Sizes{group->axis};
   const Sizes* axes = nullptr;
-  if (const auto* layer = std::get_if<LayerNorm>(&op); layer && !layer->keras_rms_scaling) axes = &layer->axes;
-  if (const auto* rms = std::get_if<RmsNorm>(&op)) axes = &rms->axes;
+  if (const auto* layer = get_if<LayerNorm>(&op); layer && !layer->keras_rms_scaling) axes = &layer->axes;
+  if (const auto* rms = get_if<RmsNorm>(&op)) axes = &rms->axes;
   if (!axes) return std::nullopt;
   for (std::size_t i = 0; i < axes->size(); ++i)
     if ((*axes)[i] != static_cast<Size>(rank - axes->size() + i)) return std::nullopt;
@@ -82,7 +82,7 @@ struct Behind {
 
 std::optional<Behind> norm_in_front(const Graph& graph, const std::vector<std::vector<NodeId>>& readers,
                                     const Node& node, BinaryFunction function) {
-  const auto* binary = std::get_if<Binary>(&node.op);
+  const auto* binary = get_if<Binary>(&node.op);
   if (!binary || binary->function != function) return std::nullopt;
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
     const ValueId y = node.inputs[i], other = node.inputs[1 - i];
@@ -130,7 +130,7 @@ std::vector<NodeId> with_vectors_behind(const Graph& graph, const std::vector<st
   std::vector<NodeId> taken;
   for (const BinaryFunction function : {BinaryFunction::Multiply, BinaryFunction::Add}) {
     const auto& next = readers[from.slot()];
-    const auto* binary = next.size() == 1 ? std::get_if<Binary>(&graph[next[0]].op) : nullptr;
+    const auto* binary = next.size() == 1 ? get_if<Binary>(&graph[next[0]].op) : nullptr;
     if (!binary || binary->function != function) continue;
     const Node& node = graph[next[0]];
     const auto& other = graph[node.inputs[0] == from ? node.inputs[1] : node.inputs[0]].constant;
@@ -155,7 +155,7 @@ Result<Patch> taken_in(const Graph& graph, bool is_scale) {
     if (!found) continue;
     const Node& norm = graph.nodes[found->norm];
     if (has_vector(norm, 2) || (is_scale && has_vector(norm, 1))) continue;
-    if (!is_scale && std::holds_alternative<RmsNorm>(norm.op)) continue;
+    if (!is_scale && holds_alternative<RmsNorm>(norm.op)) continue;
     std::vector<ValueId> inputs{norm.inputs[0], has_vector(norm, 1) ? norm.inputs[1] : ValueId{}};
     const Sizes shape = found->vector.shape();
     const ValueId constant =

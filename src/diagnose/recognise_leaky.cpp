@@ -25,21 +25,21 @@ class Bends {
     if (v == x_) return Bend{};
     const Node* node = v && graph_[v].producer ? &graph_[graph_[v].producer] : nullptr;
     if (!node || ++steps_ > most_bends) return std::nullopt;
-    if (const auto* affine = std::get_if<Affine>(&node->op))
+    if (const auto* affine = get_if<Affine>(&node->op))
       return affine->offset == 0 ? scaled(at(node->inputs[0]), affine->scale) : std::nullopt;
-    if (const auto* relu = std::get_if<Relu>(&node->op)) return under(*relu, at(node->inputs[0]));
-    if (const auto* clip = std::get_if<Clip>(&node->op))
+    if (const auto* relu = get_if<Relu>(&node->op)) return under(*relu, at(node->inputs[0]));
+    if (const auto* clip = get_if<Clip>(&node->op))
       return clip->least == 0.0 && !clip->most ? under(Relu{}, at(node->inputs[0])) : std::nullopt;
-    if (const auto* unary = std::get_if<Unary>(&node->op)) return under(unary->function, at(node->inputs[0]));
-    if (std::holds_alternative<Where>(node->op)) return chosen(*node);
-    const auto* binary = std::get_if<Binary>(&node->op);
+    if (const auto* unary = get_if<Unary>(&node->op)) return under(unary->function, at(node->inputs[0]));
+    if (holds_alternative<Where>(node->op)) return chosen(*node);
+    const auto* binary = get_if<Binary>(&node->op);
     return binary ? of_two(binary->function, node->inputs[0], node->inputs[1]) : std::nullopt;
   }
 
   // Whether a condition holds above zero: of x itself, against 0.
   std::optional<bool> holds_above(ValueId condition) const {
     const NodeId maker = graph_[condition].producer;
-    const auto* compared = maker ? std::get_if<Binary>(&graph_[maker].op) : nullptr;
+    const auto* compared = maker ? get_if<Binary>(&graph_[maker].op) : nullptr;
     if (!compared) return std::nullopt;
     const ValueId p = graph_[maker].inputs[0], q = graph_[maker].inputs[1];
     const bool is_first = p == x_ && number(q) == 0.0, is_second = q == x_ && number(p) == 0.0;
@@ -109,8 +109,8 @@ class Bends {
 };
 
 bool may_bend(const Op& op) {
-  if (std::holds_alternative<Where>(op)) return true;
-  const auto* binary = std::get_if<Binary>(&op);
+  if (holds_alternative<Where>(op)) return true;
+  const auto* binary = get_if<Binary>(&op);
   return binary && (binary->function == BinaryFunction::Maximum || binary->function == BinaryFunction::Minimum ||
                     binary->function == BinaryFunction::Add || binary->function == BinaryFunction::Subtract);
 }
@@ -136,8 +136,8 @@ struct Cut {
 };
 
 std::optional<Cut> cut_at(const Graph& graph, const Node& node) {
-  if (const auto* clip = std::get_if<Clip>(&node.op)) return Cut{node.inputs[0], *clip, false};
-  const auto* binary = std::get_if<Binary>(&node.op);
+  if (const auto* clip = get_if<Clip>(&node.op)) return Cut{node.inputs[0], *clip, false};
+  const auto* binary = get_if<Binary>(&node.op);
   const bool is_least = binary && binary->function == BinaryFunction::Maximum;
   if (!is_least && !(binary && binary->function == BinaryFunction::Minimum)) return std::nullopt;
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
@@ -173,7 +173,7 @@ struct Scaled {
 };
 std::optional<Scaled> scaled_at(const Graph& graph, ValueId v) {
   const NodeId maker = v ? graph[v].producer : NodeId{};
-  const auto* binary = maker ? std::get_if<Binary>(&graph[maker].op) : nullptr;
+  const auto* binary = maker ? get_if<Binary>(&graph[maker].op) : nullptr;
   if (!binary || binary->function != BinaryFunction::Multiply) return std::nullopt;
   const auto& in = graph[maker].inputs;
   const auto is_many = [&](ValueId one) { return graph[one].constant && graph[one].constant->count() > 1; };
@@ -201,7 +201,7 @@ bool is_bend(const std::optional<Bend>& bend, double up, double down) {
 
 // x where x > 0, else a x; relu(x) + a min(x, 0).
 std::optional<PReluWritten> prelu_at(const Graph& graph, const Node& node) {
-  if (std::holds_alternative<Where>(node.op)) {
+  if (holds_alternative<Where>(node.op)) {
     for (const bool is_above : {true, false}) {
       const ValueId x = node.inputs[is_above ? 1 : 2];
       if (!x || graph[x].constant) continue;
@@ -211,7 +211,7 @@ std::optional<PReluWritten> prelu_at(const Graph& graph, const Node& node) {
     }
     return std::nullopt;
   }
-  const auto* binary = std::get_if<Binary>(&node.op);
+  const auto* binary = get_if<Binary>(&node.op);
   if (!binary || binary->function != BinaryFunction::Add) return std::nullopt;
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
     const auto below = scaled_at(graph, node.inputs[i]);
@@ -234,7 +234,7 @@ std::optional<Limit> limit_at(const Graph& graph, const Node& node) {
     const bool is_one_sided = !(cut->clip.least && cut->clip.most) && !(inner->clip.least && inner->clip.most);
     if (is_one_sided && both.least && both.most && *both.least <= *both.most) return Limit{inner->x, both};
   }
-  const auto* relu = std::get_if<Relu>(&graph[maker].op);
+  const auto* relu = get_if<Relu>(&graph[maker].op);
   const bool is_plain = relu && !relu->max_value && relu->negative_slope == 0 && relu->threshold == 0;
   if (is_plain && !cut->clip.least && cut->clip.most.value_or(-1) >= 0)
     return Limit{graph[maker].inputs[0], Relu{cut->clip.most, 0, 0, relu->strict}};

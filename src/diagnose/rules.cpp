@@ -34,7 +34,7 @@ bool follows_size(Padding p) { return p.spelling == Spelling::SameUpper || p.spe
 template <class O>
 Op as_said(const O& op, const Op& other) {
   if constexpr (HasWindows<O> && !std::is_same_v<O, ConvTranspose>) {
-    const O* said = std::get_if<O>(&other);
+    const O* said = get_if<O>(&other);
     if (!said || said->windows != op.windows || said->paddings.size() != op.paddings.size()) return op;
     O result = op;
     for (std::size_t i = 0; i < op.paddings.size(); ++i)

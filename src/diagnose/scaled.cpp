@@ -58,9 +58,9 @@ Channels divided(const Tensor& kernel, std::size_t axis, bool sorts) {
 std::optional<std::size_t> output_axis(const Graph& graph, const Node& node) {
   const Tensor* kernel = kernel_of(graph, node);
   if (!kernel || kernel->count() > most_numbers_of_kernel || kernel->count() == 0) return std::nullopt;
-  if (const auto* up = std::get_if<ConvTranspose>(&node.op))
+  if (const auto* up = get_if<ConvTranspose>(&node.op))
     return up->groups == 1 ? std::optional<std::size_t>(1) : std::nullopt;
-  if (const auto* linear = std::get_if<Linear>(&node.op)) return linear->order == LinearOrder::OutIn ? 0 : 1;
+  if (const auto* linear = get_if<Linear>(&node.op)) return linear->order == LinearOrder::OutIn ? 0 : 1;
   return 0;
 }
 

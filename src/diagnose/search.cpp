@@ -57,7 +57,7 @@ struct Tried {
 int unlike(const Graph& piece, const Graph& b) {
   const auto count = [](const Graph& graph) {
     return std::ranges::count_if(
-        graph.nodes, [](const Node& node) { return is_function(node.op) || std::holds_alternative<PRelu>(node.op); });
+        graph.nodes, [](const Node& node) { return is_function(node.op) || holds_alternative<PRelu>(node.op); });
   };
   return static_cast<int>(std::abs(count(piece) - count(b)));
 }

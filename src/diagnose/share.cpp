@@ -22,7 +22,7 @@ Tensor varied(const Tensor& weight, int which, bool has_signs) {
 
 void vary(Graph& graph, int which) {
   for (const Node& node : graph.nodes) {
-    const bool is_norm = std::holds_alternative<BatchNorm>(node.op);
+    const bool is_norm = holds_alternative<BatchNorm>(node.op);
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (!node.inputs[i] || !graph[node.inputs[i]].constant) continue;
       Value& value = graph[node.inputs[i]];
@@ -48,7 +48,7 @@ bool is_every(std::vector<Size> order) {
 // How the file's matrix lies, by the layer that reads it.
 std::optional<LinearOrder> order_in_file(const Graph& model, ValueId weight) {
   for (const Node& node : model.nodes)
-    if (const auto* linear = std::get_if<Linear>(&node.op))
+    if (const auto* linear = get_if<Linear>(&node.op))
       if (node.inputs.size() > 1 && node.inputs[1] == weight) return linear->order;
   return std::nullopt;
 }
@@ -101,8 +101,8 @@ Tensor as_loaded(const Tensor& ours, const Features& a, const Features& b) {
 }
 
 bool has_features(const Op& op, std::size_t input) {
-  return (std::holds_alternative<Linear>(op) && (input == 1 || input == 2)) ||
-         (std::holds_alternative<BatchNorm>(op) && input > 0);
+  return (holds_alternative<Linear>(op) && (input == 1 || input == 2)) ||
+         (holds_alternative<BatchNorm>(op) && input > 0);
 }
 
 // Nothing: the same in both, as far as is known.
@@ -112,7 +112,7 @@ std::optional<std::pair<Features, Features>> features(const Sized& at, const Pla
   if (a.nodes.size() != at.a.nodes.size() || b.nodes.size() != at.b.nodes.size()) return std::nullopt;
   const Node &of_a = a[match.node_a], &of_b = b[match.node_b];
   if (!has_features(of_a.op, input) || of_a.op.index() != of_b.op.index()) return std::nullopt;
-  const bool is_matrix = std::holds_alternative<Linear>(of_a.op) && input == 1;
+  const bool is_matrix = holds_alternative<Linear>(of_a.op) && input == 1;
   const auto &x = a[of_a.inputs[input]].constant, &y = b[of_b.inputs[input]].constant;
   if (!x || !y || x->shape() != y->shape()) return std::nullopt;
   auto ours = features_of(*x, places.a, is_matrix), theirs = features_of(*y, places.b, is_matrix);
@@ -134,7 +134,7 @@ bool is_program(const Graph& graph) { return graph.source_format.ends_with(" sou
 // whose weights are numbered; may be missing.
 bool says_numbers(const Graph& graph, const Node& node, std::size_t input, const Graph* numbered, const Numbering* of) {
   const Value& value = graph[node.inputs[input]];
-  if (!is_program(graph) || value.trainable || std::holds_alternative<BatchNorm>(node.op)) return false;
+  if (!is_program(graph) || value.trainable || holds_alternative<BatchNorm>(node.op)) return false;
   if (value.literal) return true;
   if (numbered && numbered->nodes.size() == graph.nodes.size()) {
     const Node& twin = numbered->nodes[static_cast<std::size_t>(&node - graph.nodes.data())];

@@ -53,7 +53,7 @@ class ProductSpeller {
   NodeId before(NodeId node) const { return node ? maker(graph_[node].inputs[0]) : NodeId{}; }
   template <class O>
   const O* as(NodeId node) const {
-    return node ? std::get_if<O>(&graph_[node].op) : nullptr;
+    return node ? get_if<O>(&graph_[node].op) : nullptr;
   }
   bool is(NodeId node, BinaryFunction function) const {
     const auto* binary = as<Binary>(node);
@@ -149,7 +149,7 @@ class ProductSpeller {
     if (!x_zero || !result_zero) return false;
     Node like = product;
     like.layer = last.layer + "/real";
-    const bool is_conv = std::holds_alternative<Conv>(product.op);
+    const bool is_conv = holds_alternative<Conv>(product.op);
     std::vector<ValueId> inputs(2);
     Op op = product.op;
     const std::size_t result_rank = graph_[product.outputs[0]].type.shape.size();
@@ -161,11 +161,11 @@ class ProductSpeller {
     }
     if (const auto weight = known(product.inputs[1])) {
       const bool is_table = !is_conv && weight->rank() == 2;
-      const bool is_turned = std::holds_alternative<Linear>(op) && std::get<Linear>(op).order == LinearOrder::OutIn;
+      const bool is_turned = holds_alternative<Linear>(op) && get<Linear>(op).order == LinearOrder::OutIn;
       const std::size_t axis = is_conv || is_turned ? 0 : static_cast<std::size_t>(weight->rank()) - 1;
       const auto real = weight->rank() > 1 ? times(*weight, scales.weight, axis, 1) : std::nullopt;
       if (!real) return false;
-      if (is_table && result_rank >= 2 && !std::holds_alternative<Linear>(op)) op = Linear{LinearOrder::InOut};
+      if (is_table && result_rank >= 2 && !holds_alternative<Linear>(op)) op = Linear{LinearOrder::InOut};
       inputs[1] = patch_.constant(last.layer + "/weight", *real, true);
     } else {
       const auto other = operand_at(product.inputs[1]);
@@ -182,7 +182,7 @@ class ProductSpeller {
     auto y = widened(first, *x, *x_zero, scales.x);
     if (!y) return pass(y);
     inputs[0] = *y;
-    const bool takes_bias = bias && !std::holds_alternative<MatMul>(op);
+    const bool takes_bias = bias && !holds_alternative<MatMul>(op);
     if (takes_bias) inputs.push_back(patch_.constant(last.layer + "/bias", *bias, true));
     y = patch_.one(like, std::move(op), std::move(inputs));
     if (y && bias && !takes_bias)
@@ -216,14 +216,14 @@ struct Mover {
 std::optional<Mover> mover_at(const Graph& graph, ValueId v, DType held) {
   const auto made_by = [&](ValueId value) { return value ? graph[value].producer : NodeId{}; };
   NodeId node = made_by(v);
-  const bool is_cast = node && std::holds_alternative<Cast>(graph[node].op);
+  const bool is_cast = node && holds_alternative<Cast>(graph[node].op);
   if (is_cast) node = made_by(graph[node].inputs[0]);
-  if (!node || !hands_numbers_on(graph[node].op) || std::holds_alternative<Cast>(graph[node].op)) return std::nullopt;
+  if (!node || !hands_numbers_on(graph[node].op) || holds_alternative<Cast>(graph[node].op)) return std::nullopt;
   if (graph[node].inputs.size() != 1 || graph[node].outputs.size() != 1) return std::nullopt;
   ValueId from = graph[node].inputs[0];
   if (is_cast) {
     const NodeId wide = made_by(from);
-    if (!wide || !std::holds_alternative<Cast>(graph[wide].op)) return std::nullopt;
+    if (!wide || !holds_alternative<Cast>(graph[wide].op)) return std::nullopt;
     from = graph[wide].inputs[0];
   }
   if (graph[from].type.dtype != held) return std::nullopt;

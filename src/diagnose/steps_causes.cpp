@@ -137,7 +137,7 @@ std::optional<Named> difference(const Rounding& of_a, const Rounding& of_b) {
 
 bool rounds_otherwise(const Graph& b, const std::string& layer) {
   return std::ranges::any_of(b.nodes, [&](const Node& node) {
-    const auto* unary = node.layer == layer ? std::get_if<Unary>(&node.op) : nullptr;
+    const auto* unary = node.layer == layer ? get_if<Unary>(&node.op) : nullptr;
     return unary && rounds(unary->function) && unary->function != Function::Round;
   });
 }

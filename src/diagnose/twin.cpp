@@ -147,7 +147,7 @@ bool rounds_to_steps(const Graph& graph) { return !stepped_pairs(graph).empty();
 bool are_twins(const Graph& a, const Graph& b) {
   const auto rounds = [](const Graph& graph) {
     return std::ranges::any_of(graph.nodes, [](const Node& node) {
-      const auto* unary = std::get_if<Unary>(&node.op);
+      const auto* unary = get_if<Unary>(&node.op);
       return unary && unary->function == Function::Round;
     });
   };
@@ -159,7 +159,7 @@ Graph without_steps(const Graph& graph) {
   keep_ranges_alone(ranged);
   for (const auto& [rounding, widening] : stepped_pairs(graph)) {
     Op& op = ranged[widening.nodes.back()].op;
-    const auto* range = std::get_if<Clip>(&op);
+    const auto* range = get_if<Clip>(&op);
     if (!range || !range->least) continue;
     if (*range->least >= 0) op = Relu{};
     else op = Identity{};

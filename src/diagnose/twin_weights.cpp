@@ -274,7 +274,7 @@ const QuantizedStretch* widening_in_front(const Graph& graph, const QuantizedStr
     if (const auto found = stretches.by_last.find(maker); found != stretches.by_last.end())
       return found->second.rounds ? nullptr : &found->second;
     const Op& op = graph[maker].op;
-    if (!traits_of(op).moves_numbers() && !std::holds_alternative<MaxPool>(op)) return nullptr;
+    if (!traits_of(op).moves_numbers() && !holds_alternative<MaxPool>(op)) return nullptr;
     v = graph[maker].inputs[0];
   }
   return nullptr;

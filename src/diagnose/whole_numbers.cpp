@@ -14,10 +14,10 @@ bool is_whole(double x) { return x == std::nearbyint(x); }
 
 // Makes whole numbers of whole ones, whatever type holds them.
 bool keeps_whole_numbers(const Op& op) {
-  if (traits_of(op).moves_numbers() || std::holds_alternative<Cast>(op)) return true;
-  if (const auto* unary = std::get_if<Unary>(&op)) return keeps_whole(unary->function);
-  if (const auto* affine = std::get_if<Affine>(&op)) return is_whole(affine->scale) && is_whole(affine->offset);
-  const auto* binary = std::get_if<Binary>(&op);
+  if (traits_of(op).moves_numbers() || holds_alternative<Cast>(op)) return true;
+  if (const auto* unary = get_if<Unary>(&op)) return keeps_whole(unary->function);
+  if (const auto* affine = get_if<Affine>(&op)) return is_whole(affine->scale) && is_whole(affine->offset);
+  const auto* binary = get_if<Binary>(&op);
   if (!binary) return false;
   switch (binary->function) {
     case BinaryFunction::Add:
@@ -65,7 +65,7 @@ std::optional<WholeNumbers> whole_numbers_of(const Graph& piece,
     if (made[v.slot()] == Made::Source) {
       found.sources.push_back(v);
       const bool is_wide = bytes_of(value.type.dtype) > 2;  // else float32 holds all that there are
-      const bool is_bounded = value.producer && !std::holds_alternative<Cast>(piece[value.producer].op);
+      const bool is_bounded = value.producer && !holds_alternative<Cast>(piece[value.producer].op);
       found.may_be_large = found.may_be_large || (is_wide && !is_bounded);
     } else if (is_floating(value.type.dtype) && value.producer) {
       found.carried_by = piece[value.producer].layer, found.kind = piece[value.producer].kind;

@@ -15,7 +15,7 @@ const Node* producer_of(const Graph& graph, ValueId value) {
 // The cells that a Pad of this layer adds along the spatial axes. Nothing: it touches batch or channels, or cuts.
 std::optional<FrontPad> front_of(const Graph& graph, const Node& node, const Axes& axes) {
   const Node* producer = producer_of(graph, node.inputs[0]);
-  const Pad* pad = producer && producer->layer == node.layer ? std::get_if<Pad>(&producer->op) : nullptr;
+  const Pad* pad = producer && producer->layer == node.layer ? get_if<Pad>(&producer->op) : nullptr;
   if (!pad || pad->before.size() != static_cast<std::size_t>(axes.rank())) return std::nullopt;
   FrontPad front{pad->mode, pad->value, {}, {}};
   for (Size i = 0; i < axes.space; ++i) {

@@ -96,7 +96,7 @@ namespace {
 
 template <class... Ops>
 bool is_one(const Op& op) {
-  return (std::holds_alternative<Ops>(op) || ...);
+  return (holds_alternative<Ops>(op) || ...);
 }
 
 }  // namespace

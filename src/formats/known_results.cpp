@@ -14,9 +14,9 @@ namespace {
 // Jumps somewhere: a number that float64 puts on one side may lie on the other in the type that the model has.
 bool rounds_to_steps(const Graph& graph, const Node& node) {
   const auto is_fraction = [&](std::size_t i) { return is_floating(graph[node.inputs[i]].type.dtype); };
-  if (const auto* unary = std::get_if<Unary>(&node.op)) return rounds(unary->function);
-  if (const auto* cast = std::get_if<Cast>(&node.op)) return is_fraction(0) && !is_floating(cast->to);
-  const auto* binary = std::get_if<Binary>(&node.op);
+  if (const auto* unary = get_if<Unary>(&node.op)) return rounds(unary->function);
+  if (const auto* cast = get_if<Cast>(&node.op)) return is_fraction(0) && !is_floating(cast->to);
+  const auto* binary = get_if<Binary>(&node.op);
   return binary && is_fraction(0) && (divides_whole(binary->function) || gives_truth(binary->function));
 }
 

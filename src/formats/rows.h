@@ -49,7 +49,7 @@ consteval auto writes() {
   using W = writer<decltype(Fn)>;
   return WriteRow<typename W::sink>{
       W::op::name,
-      [](const Op& op, typename W::sink& sink) -> Status { return Fn(*std::get_if<typename W::op>(&op), sink); },
+      [](const Op& op, typename W::sink& sink) -> Status { return Fn(*get_if<typename W::op>(&op), sink); },
       {}};
 }
 

@@ -193,7 +193,7 @@ bool holds(const MaybeFormula& formula, const SizeRule& rule, const std::vector<
 
 MaybeFormula UnknownSizes::fitted(const Graph& graph, const Made& made) {
   const Node& node = graph[made.node];
-  if (std::holds_alternative<SliceBehind>(node.op)) {
+  if (holds_alternative<SliceBehind>(node.op)) {
     const auto length = [&](std::size_t i) {
       const Dim size = graph[node.inputs[i]].type.shape.front();
       return size.known() ? SizeFormula::of(*size) : SizeFormula::of_size(of(node.inputs[i]).front());

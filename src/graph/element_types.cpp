@@ -26,7 +26,7 @@ Status change_reals(Graph& graph, DType to) {
     if (value.constant && changes(value.constant->dtype())) value.constant = value.constant->converted(to);
   }
   for (Node& node : graph.nodes)
-    if (auto* cast = std::get_if<Cast>(&node.op); cast && changes(cast->to)) cast->to = to;
+    if (auto* cast = get_if<Cast>(&node.op); cast && changes(cast->to)) cast->to = to;
   for (Node& node : graph.nodes)
     node.op.visit([&](auto& op) {
       if constexpr (requires { op.rounds; })

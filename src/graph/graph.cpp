@@ -19,10 +19,9 @@ bool in_range(const Graph& g, ValueId v) { return v.index >= 0 && v.slot() < g.v
 
 // Whether the operator does without its second result from now on: the last cell of an LSTM, the places of maxima.
 bool drop_second(Op& op) {
-  if (auto* lstm = std::get_if<Lstm>(&op)) return std::exchange(lstm->returns_cell, false);
-  if (auto* pool = std::get_if<MaxPool>(&op)) return std::exchange(pool->positions, Positions::None) != Positions::None;
-  if (auto* pool = std::get_if<AdaptivePool>(&op))
-    return std::exchange(pool->positions, Positions::None) != Positions::None;
+  if (auto* lstm = get_if<Lstm>(&op)) return std::exchange(lstm->returns_cell, false);
+  if (auto* pool = get_if<MaxPool>(&op)) return std::exchange(pool->positions, Positions::None) != Positions::None;
+  if (auto* pool = get_if<AdaptivePool>(&op)) return std::exchange(pool->positions, Positions::None) != Positions::None;
   return false;
 }
 

@@ -58,7 +58,7 @@ class StretchFinder {
     return held ? &*held : nullptr;
   }
   bool is(NodeId node, BinaryFunction function) const {
-    const auto* op = node ? std::get_if<Binary>(&graph_[node].op) : nullptr;
+    const auto* op = node ? get_if<Binary>(&graph_[node].op) : nullptr;
     return op && op->function == function && graph_[graph_[node].inputs[0]].type.dtype == DType::F32 &&
            constant(node, 1) && constant(node, 1)->dtype() == DType::F32;
   }
@@ -97,16 +97,16 @@ class StretchFinder {
 
   // x / scale, rounded, + zero, clip, cast
   std::optional<QuantizedStretch> rounding_to(NodeId last) const {
-    const auto* cast = std::get_if<Cast>(&graph_[last].op);
+    const auto* cast = get_if<Cast>(&graph_[last].op);
     const auto bounds = cast ? whole_bounds(cast->to) : std::nullopt;
     const NodeId clip = bounds ? before(last) : NodeId{};
-    const auto* kept = clip ? std::get_if<Clip>(&graph_[clip].op) : nullptr;
+    const auto* kept = clip ? get_if<Clip>(&graph_[clip].op) : nullptr;
     if (!kept || kept->least != bounds->least || kept->most != bounds->most) return std::nullopt;
     NodeId shift = before(clip);
     NodeId round = shift;
     if (is(shift, BinaryFunction::Add)) round = before(shift);
     else shift = {};
-    const auto* rounded = round ? std::get_if<Unary>(&graph_[round].op) : nullptr;
+    const auto* rounded = round ? get_if<Unary>(&graph_[round].op) : nullptr;
     if (!rounded || rounded->function != Function::Round) return std::nullopt;
     const NodeId divide = before(round);
     if (!is(divide, BinaryFunction::Divide)) return std::nullopt;
@@ -124,7 +124,7 @@ class StretchFinder {
     NodeId widen = shift;
     if (is(shift, BinaryFunction::Subtract)) widen = before(shift);
     else shift = {};
-    const auto* cast = widen ? std::get_if<Cast>(&graph_[widen].op) : nullptr;
+    const auto* cast = widen ? get_if<Cast>(&graph_[widen].op) : nullptr;
     if (!cast || cast->to != DType::F32 || !whole_bounds(type_before(widen))) return std::nullopt;
     QuantizedStretch found{false, graph_[widen].inputs[0], type_before(widen), {}, {}, {}, {widen}};
     if (shift) found.nodes.push_back(shift);
@@ -214,16 +214,15 @@ std::vector<InverseScale> inverse_scales_in(const Graph& graph) {
     return reads ? graph[graph[node].inputs[0]].producer : NodeId{};
   };
   const auto binary = [&](NodeId node, BinaryFunction function) {
-    const auto* op = node ? std::get_if<Binary>(&graph[node].op) : nullptr;
+    const auto* op = node ? get_if<Binary>(&graph[node].op) : nullptr;
     return op && op->function == function;
   };
   for (const auto& [last, stretch] : quantized_stretches(graph).by_last) {
     if (stretch.rounds) continue;
     const NodeId cast = graph[stretch.x].producer, clip = before(cast);
-    if (!clip || !std::holds_alternative<Cast>(graph[cast].op) || !std::holds_alternative<Clip>(graph[clip].op))
-      continue;
+    if (!clip || !holds_alternative<Cast>(graph[cast].op) || !holds_alternative<Clip>(graph[clip].op)) continue;
     const NodeId sum = before(clip), round = binary(sum, BinaryFunction::Add) ? before(sum) : sum;
-    const auto* rounded = round ? std::get_if<Unary>(&graph[round].op) : nullptr;
+    const auto* rounded = round ? get_if<Unary>(&graph[round].op) : nullptr;
     const NodeId product = rounded && rounded->function == Function::Round ? before(round) : NodeId{};
     if (!binary(product, BinaryFunction::Multiply)) continue;
     const auto& factor = graph[graph[product].inputs[1]].constant;

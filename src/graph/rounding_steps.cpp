@@ -5,20 +5,19 @@
 namespace convoy {
 
 int rounding_steps_of(const Op& op) {
-  if (const auto* binary = std::get_if<Binary>(&op)) {
+  if (const auto* binary = get_if<Binary>(&op)) {
     const BinaryFunction f = binary->function;
     return f != BinaryFunction::Maximum && f != BinaryFunction::Minimum && f < BinaryFunction::Equal ? 1 : 0;
   }
-  if (const auto* unary = std::get_if<Unary>(&op)) {
+  if (const auto* unary = get_if<Unary>(&op)) {
     const Function f = unary->function;
     const bool exact = f == Function::Abs || f == Function::Negate || f == Function::Sign || f == Function::Not;
     return rounds(f) || exact ? 0 : 1;
   }
-  if (const auto* reduce = std::get_if<Reduce>(&op))
+  if (const auto* reduce = get_if<Reduce>(&op))
     if (reduce->reduction == Reduction::Maximum || reduce->reduction == Reduction::Minimum) return 0;
-  const bool chooses = std::holds_alternative<Cast>(op) || std::holds_alternative<Clip>(op) ||
-                       std::holds_alternative<Where>(op) || std::holds_alternative<Relu>(op) ||
-                       std::holds_alternative<MaxPool>(op);
+  const bool chooses = holds_alternative<Cast>(op) || holds_alternative<Clip>(op) || holds_alternative<Where>(op) ||
+                       holds_alternative<Relu>(op) || holds_alternative<MaxPool>(op);
   return chooses || traits_of(op).contents != Contents::Computed ? 0 : 1;
 }
 

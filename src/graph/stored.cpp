@@ -39,9 +39,8 @@ std::string learnt_weight(const Graph& graph, ValueId constant) {
 }
 
 bool only_reshapes(const Op& op) {
-  return std::holds_alternative<Reshape>(op) || std::holds_alternative<Flatten>(op) ||
-         std::holds_alternative<Unsqueeze>(op) || std::holds_alternative<Squeeze>(op) ||
-         std::holds_alternative<Identity>(op);
+  return holds_alternative<Reshape>(op) || holds_alternative<Flatten>(op) || holds_alternative<Unsqueeze>(op) ||
+         holds_alternative<Squeeze>(op) || holds_alternative<Identity>(op);
 }
 
 Origin stored_origin(const Value& constant) {

@@ -6,7 +6,7 @@ namespace convoy {
 namespace {
 
 bool is_turn(const Node& node) {
-  const auto* transpose = std::get_if<Transpose>(&node.op);
+  const auto* transpose = get_if<Transpose>(&node.op);
   return transpose && transpose->permutation == Sizes{1, 0, 2};
 }
 
@@ -14,9 +14,9 @@ struct Walked {
   bool backwards, returns_sequence;
 };
 std::optional<Walked> walked(const Op& op) {
-  if (const auto* cell = std::get_if<Lstm>(&op)) return Walked{cell->backwards, cell->returns_sequence};
-  if (const auto* cell = std::get_if<Gru>(&op)) return Walked{cell->backwards, cell->returns_sequence};
-  if (const auto* cell = std::get_if<SimpleRnn>(&op)) return Walked{cell->backwards, cell->returns_sequence};
+  if (const auto* cell = get_if<Lstm>(&op)) return Walked{cell->backwards, cell->returns_sequence};
+  if (const auto* cell = get_if<Gru>(&op)) return Walked{cell->backwards, cell->returns_sequence};
+  if (const auto* cell = get_if<SimpleRnn>(&op)) return Walked{cell->backwards, cell->returns_sequence};
   return std::nullopt;
 }
 
@@ -31,7 +31,7 @@ class Finder {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
       if (const auto cell = walked(graph_.nodes[i].op)) add({static_cast<std::int32_t>(i)}, *cell);
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
-      found_.transposes += std::holds_alternative<Transpose>(graph_.nodes[i].op) && !found_.goes[i];
+      found_.transposes += holds_alternative<Transpose>(graph_.nodes[i].op) && !found_.goes[i];
     return std::move(found_);
   }
 
@@ -99,7 +99,7 @@ class Finder {
       cell.last_cell = graph_[apart].outputs[0];
     }
     for (const NodeId reader : readers(w)) {
-      const auto* slice = std::get_if<Slice>(&graph_[reader].op);
+      const auto* slice = get_if<Slice>(&graph_[reader].op);
       if (slice && *slice == Slice{1, -1, {}, 1} && !cell.state) {
         passed.push_back(reader);
         cell.state = turned(graph_[reader].outputs[0], passed);
@@ -117,7 +117,7 @@ class Finder {
       if (!next || !is_turn(graph_[next]) || cell.y) return cell = unmade, false;
       passed.push_back(next);
       const NodeId apart = only_reader(graph_[next].outputs[0]);
-      const auto* unsqueeze = apart ? std::get_if<Unsqueeze>(&graph_[apart].op) : nullptr;
+      const auto* unsqueeze = apart ? get_if<Unsqueeze>(&graph_[apart].op) : nullptr;
       if (!unsqueeze || unsqueeze->axes != Sizes{1}) return cell = unmade, false;
       passed.push_back(apart);
       cell.y = graph_[apart].outputs[0];

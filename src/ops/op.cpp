@@ -4,8 +4,10 @@
 #include "ops/declared.h"
 #include "ops/expect.h"
 
+#include <array>
 #include <concepts>
 #include <string>
+#include <utility>
 
 namespace convoy {
 
@@ -55,27 +57,52 @@ struct Infers<O> {
   friend Result<TensorTypes> infer(const O& op, const Inputs& in);
 };
 
-Op::Op(std::size_t kind, void* op) {
-  [&]<std::size_t... i>(std::index_sequence<i...>) {
-    const auto take = [&]<class T>(std::type_identity<T>) { emplace<T>(std::move(*static_cast<T*>(op))); };
-    (void)((kind == i && (take(std::type_identity<std::tuple_element_t<i, AnyOp::tuple>>()), true)) || ...);
-  }(std::make_index_sequence<std::tuple_size_v<AnyOp::tuple>>());
+namespace {
+
+// What is done with a value of one kind, wherever it lies.
+struct Handling {
+  void (*copy)(const void* from, void* to);
+  void (*move)(void* from, void* to) noexcept;
+  void (*destroy)(void* op) noexcept;
+  bool (*equal)(const void* a, const void* b);
+};
+
+template <class T>
+constexpr Handling handling_of = {
+    [](const void* from, void* to) { new (to) T(*static_cast<const T*>(from)); },
+    [](void* from, void* to) noexcept { new (to) T(std::move(*static_cast<T*>(from))); },
+    [](void* op) noexcept { static_cast<T*>(op)->~T(); },
+    [](const void* a, const void* b) { return *static_cast<const T*>(a) == *static_cast<const T*>(b); }};
+
+template <class... T>
+constexpr std::array<Handling, sizeof...(T)> handlings_of(std::type_identity<std::tuple<T...>>) {
+  return {handling_of<T>...};
 }
-Op::Op() = default;
-Op::Op(const Op&) = default;
-Op::Op(Op&&) noexcept = default;
-Op& Op::operator=(const Op&) = default;
-Op& Op::operator=(Op&&) noexcept = default;
-Op::~Op() = default;
+
+constexpr auto handlings = handlings_of(std::type_identity<AnyOp::tuple>());
+
+}  // namespace
+
+Op::Op(std::size_t kind, void* op) : kind_(kind) { handlings[kind_].move(op, storage_); }
+Op::Op() : Op(std::tuple_element_t<0, AnyOp::tuple>()) {}
+Op::Op(const Op& other) : kind_(other.kind_) { handlings[kind_].copy(other.storage_, storage_); }
+Op::Op(Op&& other) noexcept : kind_(other.kind_) { handlings[kind_].move(other.storage_, storage_); }
+Op& Op::operator=(const Op& other) {
+  if (this != &other) *this = Op(other);
+  return *this;
+}
+Op& Op::operator=(Op&& other) noexcept {
+  if (this == &other) return *this;
+  handlings[kind_].destroy(storage_);
+  kind_ = other.kind_;
+  handlings[kind_].move(other.storage_, storage_);
+  return *this;
+}
+Op::~Op() { handlings[kind_].destroy(storage_); }
 
 bool operator==(const Op& a, const Op& b) {
-  return static_cast<const AnyOp::type&>(a) == static_cast<const AnyOp::type&>(b);
+  return a.kind_ == b.kind_ && handlings[a.kind_].equal(a.storage_, b.storage_);
 }
-
-const void* Op::held() const {
-  return std::visit([](const auto& o) -> const void* { return &o; }, static_cast<const AnyOp::type&>(*this));
-}
-void* Op::held() { return const_cast<void*>(std::as_const(*this).held()); }
 
 std::string_view name_of(const Op& op) {
   return op.visit([](const auto& o) { return o.name; });

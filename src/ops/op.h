@@ -1,4 +1,4 @@
-// The whole vocabulary: one variant over the operators of all families.
+// The whole vocabulary: a value that holds one operator of all families.
 #pragma once
 #include "ops/activation.h"
 #include "ops/convolution.h"
@@ -14,12 +14,11 @@
 #include "ops/slice_concat.h"
 #include "ops/unfold.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
-#include <utility>
-#include <variant>
 
 namespace convoy {
 
@@ -27,8 +26,8 @@ template <class... Families>
 struct one_of;
 template <class... A>
 struct one_of<std::tuple<A...>> {
-  using type = std::variant<A...>;
   using tuple = std::tuple<A...>;
+  static constexpr std::size_t size = std::max({sizeof(A)...}), alignment = std::max({alignof(A)...});
   template <class T>  // the place of T among them; their number when it is none of them
   static constexpr std::size_t kind = [] {
     std::size_t place = 0;
@@ -58,8 +57,10 @@ struct Visits<Visitor, Place, std::tuple<First, O...>> {
   static constexpr Answer (*calls[])(Visitor&, Place*) = {call<First>, call<O>...};
 };
 
-// Made, copied and destroyed in op.cpp: a variant of this many kinds is dear to compile wherever that is done.
-struct Op : AnyOp::type {
+// Made, copied and destroyed in op.cpp, by a table of the kinds. A std::variant does the same and more, but instantiates for each
+// of so many kinds something for each of the others, in every source that includes it.
+class Op {
+ public:
   template <class T>
     requires(AnyOp::kind<T> < std::tuple_size_v<AnyOp::tuple>)
   Op(T op) : Op(AnyOp::kind<T>, &op) {}
@@ -72,21 +73,50 @@ struct Op : AnyOp::type {
 
   friend bool operator==(const Op& a, const Op& b);
 
+  std::size_t index() const { return kind_; }  // the place of its kind among all
+  // The operator itself, which is of the kind that index() says.
+  const void* held() const { return storage_; }
+  void* held() { return storage_; }
+
   // What the visitor answers to the operator that is held. Its answers to all kinds are of one type.
   template <class Visitor>
   decltype(auto) visit(Visitor&& visitor) const {
-    return Visits<std::remove_reference_t<Visitor>, const void, AnyOp::tuple>::calls[index()](visitor, held());
+    return Visits<std::remove_reference_t<Visitor>, const void, AnyOp::tuple>::calls[kind_](visitor, held());
   }
   template <class Visitor>
   decltype(auto) visit(Visitor&& visitor) {
-    return Visits<std::remove_reference_t<Visitor>, void, AnyOp::tuple>::calls[index()](visitor, held());
+    return Visits<std::remove_reference_t<Visitor>, void, AnyOp::tuple>::calls[kind_](visitor, held());
   }
 
  private:
-  const void* held() const;
-  void* held();
   Op(std::size_t kind, void* op);  // moves out of *op, which is of that kind
+
+  std::size_t kind_;
+  alignas(AnyOp::alignment) std::byte storage_[AnyOp::size];
 };
+
+// The same questions as of a std::variant.
+template <class T>
+bool holds_alternative(const Op& op) {
+  return op.index() == AnyOp::kind<T>;
+}
+template <class T>
+const T* get_if(const Op* op) {
+  return op && holds_alternative<T>(*op) ? static_cast<const T*>(op->held()) : nullptr;
+}
+template <class T>
+T* get_if(Op* op) {
+  return op && holds_alternative<T>(*op) ? static_cast<T*>(op->held()) : nullptr;
+}
+// Of what is known to be a T.
+template <class T>
+const T& get(const Op& op) {
+  return *get_if<T>(&op);
+}
+template <class T>
+T& get(Op& op) {
+  return *get_if<T>(&op);
+}
 
 // The operator's name in the text form.
 std::string_view name_of(const Op& op);

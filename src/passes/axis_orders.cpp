@@ -167,8 +167,8 @@ AxisGroups groups_of(const Op& op, const Shape& in, const Shape& out) {
   AxisGroups groups;
   const Sizes* squeezed = nullptr;
   const Sizes* added = nullptr;
-  if (const auto* o = std::get_if<Squeeze>(&op)) squeezed = &o->axes;
-  if (const auto* o = std::get_if<Unsqueeze>(&op)) added = &o->axes;
+  if (const auto* o = get_if<Squeeze>(&op)) squeezed = &o->axes;
+  if (const auto* o = get_if<Unsqueeze>(&op)) added = &o->axes;
   const auto in_rank = static_cast<Size>(in.size()), out_rank = static_cast<Size>(out.size());
   if (squeezed || added) {
     const Sizes& ones = squeezed ? *squeezed : *added;
@@ -180,7 +180,7 @@ AxisGroups groups_of(const Op& op, const Shape& in, const Shape& out) {
     }
     return squeezed ? groups : reversed(groups);
   }
-  const auto* reshape = std::get_if<Reshape>(&op);
+  const auto* reshape = get_if<Reshape>(&op);
   Size left = 0, in_end = in_rank, out_end = out_rank;
   const auto copied = [&](Size i) {
     const auto at = static_cast<std::size_t>(i);
@@ -247,13 +247,12 @@ Sizes gathered(const AxisGroups& groups, const Sizes& order) {
 namespace {
 
 bool is_reshape(const Op& op) {
-  return std::holds_alternative<Reshape>(op) || std::holds_alternative<Squeeze>(op) ||
-         std::holds_alternative<Unsqueeze>(op);
+  return holds_alternative<Reshape>(op) || holds_alternative<Squeeze>(op) || holds_alternative<Unsqueeze>(op);
 }
 
 // Whether inputs and output share one order of axes.
 bool shares_order(const Op& op, const Sizes& order) {
-  return std::holds_alternative<Binary>(op) || std::holds_alternative<PRelu>(op) || reordered(op, order).has_value();
+  return holds_alternative<Binary>(op) || holds_alternative<PRelu>(op) || reordered(op, order).has_value();
 }
 
 }  // namespace
@@ -284,7 +283,7 @@ std::vector<Sizes> wishes_of(const Graph& graph, Order to) {
     const ValueId y = node.outputs[0];
     const Sizes order = at(wish, y).empty() ? at(found, y) : at(wish, y);
     if (order.empty()) continue;
-    if (const auto* move = std::get_if<Transpose>(&node.op)) {
+    if (const auto* move = get_if<Transpose>(&node.op)) {
       Sizes before = in_order(move->permutation, order);
       if (at(wish, node.inputs[0]).empty()) at(wish, node.inputs[0]) = std::move(before);
     } else if (is_reshape(node.op)) {

@@ -13,17 +13,17 @@ namespace {
 
 // What is whole is rounded; nothing lies below 0 in a type without a sign, and truths are their own sign.
 bool keeps_all(const Op& op, DType dtype) {
-  if (const auto* unary = std::get_if<Unary>(&op))
+  if (const auto* unary = get_if<Unary>(&op))
     return rounds(unary->function) || (unary->function == Function::Sign && dtype == DType::Bool);
-  const auto* relu = std::get_if<Relu>(&op);
+  const auto* relu = get_if<Relu>(&op);
   const bool has_no_sign = dtype == DType::U8 || dtype == DType::U16 || dtype == DType::U32 || dtype == DType::U64;
   return relu && has_no_sign && *relu == Relu{};
 }
 
 // What PyTorch has a kernel for, or what is written out in plain arithmetic.
 bool takes_whole_in_torch(const Op& op) {
-  const auto* unary = std::get_if<Unary>(&op);
-  if (!unary) return std::holds_alternative<Clip>(op);
+  const auto* unary = get_if<Unary>(&op);
+  if (!unary) return holds_alternative<Clip>(op);
   switch (unary->function) {
     case Function::Softplus:
     case Function::Silu:
@@ -40,8 +40,8 @@ bool takes_whole_in_torch(const Op& op) {
 // PyTorch's plain functions of one number take whole ones; its other activations, averages and softmax do not, and nobody
 // multiplies whole numbers by weights that are none or interpolates between them.
 bool takes_fractions_alone(const Op& op, Framework framework) {
-  if (std::holds_alternative<Affine>(op)) return framework == Framework::OnnxRuntime;
-  if (std::holds_alternative<Linear>(op)) return true;
+  if (holds_alternative<Affine>(op)) return framework == Framework::OnnxRuntime;
+  if (holds_alternative<Linear>(op)) return true;
   switch (traits_of(op).kind) {
     case LayerKind::Activation: return framework != Framework::Torch || !takes_whole_in_torch(op);
     case LayerKind::Convolution:
@@ -78,8 +78,8 @@ Status cast(const Graph& graph, NodeId id, const Target& target, Patch& patch) {
 
 // Frameworks multiply matrices of one type, and PyTorch subtracts no truths.
 bool takes_one_type(const Op& op, Framework framework) {
-  const auto* binary = std::get_if<Binary>(&op);
-  return std::holds_alternative<MatMul>(op) || std::holds_alternative<Einsum>(op) ||
+  const auto* binary = get_if<Binary>(&op);
+  return holds_alternative<MatMul>(op) || holds_alternative<Einsum>(op) ||
          (framework == Framework::Torch && binary && binary->function == BinaryFunction::Subtract);
 }
 
@@ -87,7 +87,7 @@ Status meet_in_front(const Graph& graph, NodeId id, const Target& target, Patch&
   const Node& node = graph[id];
   if (!takes_one_type(node.op, target.framework)) return {};
   const DType a = graph[node.inputs[0]].type.dtype, b = graph[node.inputs[1]].type.dtype;
-  if (a == b || (std::holds_alternative<Binary>(node.op) && a != DType::Bool && b != DType::Bool)) return {};
+  if (a == b || (holds_alternative<Binary>(node.op) && a != DType::Bool && b != DType::Bool)) return {};
   const DType dtype = graph[node.outputs[0]].type.dtype;
   if (target.framework == Framework::Keras && !is_floating(dtype)) return {};  // its functions meet by themselves
   std::vector<ValueId> inputs = node.inputs;
@@ -104,7 +104,7 @@ Status meet_in_front(const Graph& graph, NodeId id, const Target& target, Patch&
 // Keras's extremes take no truths.
 Status say_extreme_of_truths(const Graph& graph, NodeId id, Patch& patch) {
   const Node& node = graph[id];
-  const auto* binary = std::get_if<Binary>(&node.op);
+  const auto* binary = get_if<Binary>(&node.op);
   if (!binary || (binary->function != BinaryFunction::Maximum && binary->function != BinaryFunction::Minimum) ||
       graph[node.outputs[0]].type.dtype != DType::Bool)
     return {};
@@ -116,7 +116,7 @@ Status say_extreme_of_truths(const Graph& graph, NodeId id, Patch& patch) {
 // ONNX Runtime chooses between no truths: where the condition holds the one, and where not the other.
 Status choose_truths(const Graph& graph, NodeId id, Patch& patch) {
   const Node& node = graph[id];
-  if (!std::holds_alternative<Where>(node.op) || graph[node.outputs[0]].type.dtype != DType::Bool) return {};
+  if (!holds_alternative<Where>(node.op) || graph[node.outputs[0]].type.dtype != DType::Bool) return {};
   auto first = patch.one(node, Binary{BinaryFunction::And}, {node.inputs[0], node.inputs[1]});
   if (!first) return pass(first);
   auto otherwise = patch.one(node, Unary{Function::Not}, {node.inputs[0]});
@@ -129,7 +129,7 @@ Status choose_truths(const Graph& graph, NodeId id, Patch& patch) {
 // Keras multiplies matrices of whole numbers in float32, which holds them up to 2^24, and those of 8 bits in 32.
 Status write_out_product(const Graph& graph, NodeId id, Patch& patch) {
   const Node& node = graph[id];
-  if (!std::holds_alternative<MatMul>(node.op) || is_floating(graph[node.outputs[0]].type.dtype)) return {};
+  if (!holds_alternative<MatMul>(node.op) || is_floating(graph[node.outputs[0]].type.dtype)) return {};
   auto single = product_in_single(graph, node, patch);
   if (!single) return pass(single);
   if (*single) return patch.become(id, **single);
@@ -149,7 +149,7 @@ Status write_out_product(const Graph& graph, NodeId id, Patch& patch) {
 // Whether a limit holds the numbers within those of the type.
 bool is_clipped(const Graph& graph, ValueId value, DType dtype) {
   const NodeId maker = graph[value].producer;
-  const auto* clip = maker ? std::get_if<Clip>(&graph[maker].op) : nullptr;
+  const auto* clip = maker ? get_if<Clip>(&graph[maker].op) : nullptr;
   if (!clip || !clip->least || !clip->most) return false;
   const bool has_sign = dtype == DType::I8 || dtype == DType::I16;
   const double count = bytes_of(dtype) == 1 ? 256 : 65536, least = has_sign ? -count / 2 : 0;
@@ -160,7 +160,7 @@ bool is_clipped(const Graph& graph, ValueId value, DType dtype) {
 // do the one or the other by where a number lies in a vector. From 32 bits all of them take the lowest.
 Status narrow_by_steps(const Graph& graph, NodeId id, Patch& patch) {
   const Node& node = graph[id];
-  const auto* cast = std::get_if<Cast>(&node.op);
+  const auto* cast = get_if<Cast>(&node.op);
   const bool is_narrow =
       cast && (cast->to == DType::U8 || cast->to == DType::I8 || cast->to == DType::U16 || cast->to == DType::I16);
   if (!is_narrow || !is_floating(graph[node.inputs[0]].type.dtype) || is_clipped(graph, node.inputs[0], cast->to))

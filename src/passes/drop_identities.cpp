@@ -11,7 +11,7 @@ namespace {
 // Fails: as inference does.
 Status drop_empty(const Graph& graph, NodeId id, Patch& patch) {
   const Node& node = graph[id];
-  const auto* concat = std::get_if<Concat>(&node.op);
+  const auto* concat = get_if<Concat>(&node.op);
   if (!concat) return {};
   std::vector<ValueId> full;
   for (const ValueId v : node.inputs)
@@ -34,9 +34,9 @@ Result<Patch> drop_identities(const Graph& graph, const Target& target) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
     if (auto s = drop_empty(graph, {static_cast<std::int32_t>(i)}, patch); !s) return pass(s);
-    const auto* dropout = std::get_if<Dropout>(&node.op);
+    const auto* dropout = get_if<Dropout>(&node.op);
     const bool augmentation = dropout && dropout->noise == Noise::Augmentation;
-    const auto* identity = std::get_if<Identity>(&node.op);
+    const auto* identity = get_if<Identity>(&node.op);
     if (!identity && !augmentation) continue;
     if (identity && identity->stops_gradient && is_trained_on(target)) continue;
     patch.remove({static_cast<std::int32_t>(i)});

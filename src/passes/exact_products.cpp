@@ -29,11 +29,11 @@ std::optional<KnownNumbers> known_numbers(const Graph& graph, ValueId value) {
   if (held.constant) return KnownNumbers{held.constant->shape(), held.constant->doubles()};
   if (!held.producer) return std::nullopt;
   const Node& node = graph[held.producer];
-  if (std::holds_alternative<Cast>(node.op)) {
+  if (holds_alternative<Cast>(node.op)) {
     const DType from = graph[node.inputs[0]].type.dtype;
     return meeting(from, held.type.dtype) == held.type.dtype ? known_numbers(graph, node.inputs[0]) : std::nullopt;
   }
-  const auto* binary = std::get_if<Binary>(&node.op);
+  const auto* binary = get_if<Binary>(&node.op);
   if (!binary || binary->function != BinaryFunction::Subtract || held.type.dtype != DType::I32) return std::nullopt;
   auto all = known_numbers(graph, node.inputs[0]);
   const auto zero = all ? known_numbers(graph, node.inputs[1]) : std::nullopt;
@@ -56,14 +56,14 @@ std::optional<WholeBounds> bounds_of(const Graph& graph, ValueId value) {
   const auto by_type = whole_bounds(held.type.dtype);
   if (!held.producer || by_type) return by_type;
   const Node& node = graph[held.producer];
-  if (std::holds_alternative<Cast>(node.op)) {
+  if (holds_alternative<Cast>(node.op)) {
     const DType from = graph[node.inputs[0]].type.dtype;
     return meeting(from, held.type.dtype) == held.type.dtype ? bounds_of(graph, node.inputs[0]) : std::nullopt;
   }
   const Traits traits = traits_of(node.op);
   if (traits.contents == Contents::Kept && node.inputs.size() == 1) return bounds_of(graph, node.inputs[0]);
-  if (std::holds_alternative<Transpose>(node.op)) return bounds_of(graph, node.inputs[0]);
-  const auto* binary = std::get_if<Binary>(&node.op);
+  if (holds_alternative<Transpose>(node.op)) return bounds_of(graph, node.inputs[0]);
+  const auto* binary = get_if<Binary>(&node.op);
   if (!binary || binary->function != BinaryFunction::Subtract || held.type.dtype != DType::I32) return std::nullopt;
   const auto a = bounds_of(graph, node.inputs[0]), b = bounds_of(graph, node.inputs[1]);
   if (!a || !b) return std::nullopt;

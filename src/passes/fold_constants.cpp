@@ -14,9 +14,9 @@ namespace {
 std::optional<Tensor> folded(const Op& op, const Tensor& x, const TensorType& type) {
   const auto shape = sizes_of(type.shape);
   if (!shape) return std::nullopt;
-  if (const auto* turned = std::get_if<Transpose>(&op)) return x.permuted(turned->permutation);
+  if (const auto* turned = get_if<Transpose>(&op)) return x.permuted(turned->permutation);
   if (traits_of(op).contents == Contents::Kept && checked_count(*shape) == x.count()) return x.reshaped(*shape);
-  if (const auto* cast = std::get_if<Cast>(&op); cast && is_floating(x.dtype()) && cast->to == DType::F32)
+  if (const auto* cast = get_if<Cast>(&op); cast && is_floating(x.dtype()) && cast->to == DType::F32)
     return x.converted(DType::F32);
   return std::nullopt;
 }

@@ -15,7 +15,7 @@ class CropFolder {
 
   Result<Patch> run() {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
-      if (const auto* conv = std::get_if<ConvTranspose>(&graph_.nodes[i].op))
+      if (const auto* conv = get_if<ConvTranspose>(&graph_.nodes[i].op))
         if (auto done = fold({static_cast<std::int32_t>(i)}, *conv); !done) return pass(done);
     return std::move(patch_);
   }
@@ -35,8 +35,8 @@ class CropFolder {
       const auto& readers = readers_[last.slot()];
       if (readers.size() != 1 || std::ranges::find(graph_.outputs, last) != graph_.outputs.end()) break;
       const NodeId next = readers[0];
-      const auto* pad = std::get_if<Pad>(&graph_[next].op);
-      const auto* slice = std::get_if<Slice>(&graph_[next].op);
+      const auto* pad = get_if<Pad>(&graph_[next].op);
+      const auto* slice = get_if<Slice>(&graph_[next].op);
       const bool folds = pad ? extends(conv, *pad, has_bias) : slice && cuts(conv, *slice, graph_[last].type.shape);
       if (!folds) break;
       taken.push_back(next);

@@ -24,15 +24,15 @@ class DilationFolder {
     const bool is_output = std::ranges::count(graph_.outputs, v) > 0;
     const NodeId producer = graph_[v].producer;
     if (!producer || is_output || readers_[v.slot()].size() != 1) return nullptr;
-    return std::holds_alternative<Op>(graph_[producer].op) ? &graph_[producer] : nullptr;
+    return holds_alternative<Op>(graph_[producer].op) ? &graph_[producer] : nullptr;
   }
 
   Status fold(NodeId id, const BatchToSpace& behind) {
     const Node* middle = only_from<Conv>(graph_[id].inputs[0]);
     const Node* first = middle ? only_from<SpaceToBatch>(middle->inputs[0]) : nullptr;
     if (!first) return {};
-    const auto& front = std::get<SpaceToBatch>(first->op);
-    Conv conv = std::get<Conv>(middle->op);
+    const auto& front = get<SpaceToBatch>(first->op);
+    Conv conv = get<Conv>(middle->op);
     if (front.axes != behind.axes || front.block != behind.block) return {};
     for (std::size_t i = 0; i < front.axes.size(); ++i) {
       Size space = 0;

@@ -71,8 +71,8 @@ class Gelus {
     const NodeId producer = graph_[v].producer;
     if (!producer) return Line{v};
     const Node& node = graph_[producer];
-    if (const auto* affine = std::get_if<Affine>(&node.op)) return Line{node.inputs[0], affine->scale, affine->offset};
-    const auto* binary = std::get_if<Binary>(&node.op);
+    if (const auto* affine = get_if<Affine>(&node.op)) return Line{node.inputs[0], affine->scale, affine->offset};
+    const auto* binary = get_if<Binary>(&node.op);
     if (!binary) return Line{v};
     const auto left = number(node.inputs[0]), right = number(node.inputs[1]);
     if (left.has_value() == right.has_value()) return Line{v};
@@ -89,7 +89,7 @@ class Gelus {
   // What a product has beside `one`: a number, x, or a number times another value.
   std::optional<Line> factor_beside(const Node& node, ValueId one, ValueId x) const {
     if (const auto line = line_of(node.outputs[0]); line->of == one) return Line{{}, line->scale, line->offset};
-    const auto* binary = std::get_if<Binary>(&node.op);
+    const auto* binary = get_if<Binary>(&node.op);
     if (!binary || binary->function != BinaryFunction::Multiply) return std::nullopt;
     const ValueId other = node.inputs[node.inputs[0] == one ? 1 : 0];
     return other == x ? Line{x} : line_of(other);

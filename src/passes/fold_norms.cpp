@@ -37,12 +37,12 @@ std::optional<Scaling> scaling_of(const Graph& graph, const Node& node, const Ba
 
 // The axis of the kernel along which the output's channels lie; nothing where the layer is of another kind or order.
 std::optional<std::size_t> channels_of(const Op& op) {
-  if (const auto* conv = std::get_if<Conv>(&op))
+  if (const auto* conv = get_if<Conv>(&op))
     if (conv->kernel_order == KernelOrder::OutInSpace && conv->axes.order == Order::ChannelsFirst) return 0;
-  if (const auto* conv = std::get_if<ConvTranspose>(&op))
+  if (const auto* conv = get_if<ConvTranspose>(&op))
     if (conv->kernel_order == KernelOrder::InOutSpace && conv->axes.order == Order::ChannelsFirst && conv->groups == 1)
       return 1;
-  if (const auto* linear = std::get_if<Linear>(&op)) return linear->order == LinearOrder::OutIn ? 0 : 1;
+  if (const auto* linear = get_if<Linear>(&op)) return linear->order == LinearOrder::OutIn ? 0 : 1;
   return std::nullopt;
 }
 
@@ -75,7 +75,7 @@ Status fold(const Graph& graph, NodeId id, const BatchNorm& norm, Patch& patch) 
   const auto s = scaling_of(graph, node, norm);
   const auto channels = static_cast<std::size_t>(kernel->shape()[*axis]);
   if (!s || s->scale.size() != channels || (bias && static_cast<std::size_t>(bias->count()) != channels)) return {};
-  if (std::holds_alternative<Linear>(layer.op) && graph[node.inputs[0]].type.rank() != 2) return {};
+  if (holds_alternative<Linear>(layer.op) && graph[node.inputs[0]].type.rank() != 2) return {};
   const Value& stored = graph[layer.inputs[1]];
   const std::string bias_name = bias ? graph[layer.inputs[2]].name : layer.layer + "/bias";
   const ValueId w = patch.constant(stored.name, scaled(*kernel, *axis, s->scale), stored.trainable);
@@ -101,7 +101,7 @@ Result<std::vector<PassReport>> optimize(Graph& graph) {
   for (const ValueId v : graph.outputs) ++uses[v.slot()];
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
-    const auto* norm = std::get_if<BatchNorm>(&node.op);
+    const auto* norm = get_if<BatchNorm>(&node.op);
     if (!norm || uses[node.inputs[0].slot()] != 1) continue;
     if (auto done = fold(graph, {static_cast<std::int32_t>(i)}, *norm, patch); !done) return pass(done);
   }

@@ -66,8 +66,7 @@ class PaddingFolder {
         if (v) ++uses_[v.slot()];
     for (const ValueId v : graph.outputs) ++uses_[v.slot()];
     for (std::size_t i = 0; i < graph.nodes.size(); ++i)
-      if (std::holds_alternative<Pad>(graph.nodes[i].op))
-        pads_[graph.nodes[i].outputs[0]] = static_cast<std::int32_t>(i);
+      if (holds_alternative<Pad>(graph.nodes[i].op)) pads_[graph.nodes[i].outputs[0]] = static_cast<std::int32_t>(i);
   }
 
   Result<Patch> run() {
@@ -83,7 +82,7 @@ class PaddingFolder {
     const auto found = pads_.find(node.inputs[0]);
     if (found == pads_.end() || uses_[node.inputs[0].slot()] != 1) return {};
     const Node& pad = graph_[NodeId{found->second}];
-    const auto front = front_of(std::get<Pad>(pad.op), op.axes, worth_nothing<Op>);
+    const auto front = front_of(get<Pad>(pad.op), op.axes, worth_nothing<Op>);
     const auto before = op.paddings;
     if (!front || !may_count(op)) return {};
     const auto sizes = spatial_sizes(graph_[pad.inputs[0]].type.shape, op.axes);

@@ -30,17 +30,16 @@ class Alike {
   }
 
   static bool leaves_axes(const Op& op, Size rank) {
-    if (std::holds_alternative<Linear>(op)) return rank >= least_rank_of_norms;
-    return reordered(op, source_order(rank)).has_value() || std::holds_alternative<Binary>(op) ||
-           std::holds_alternative<PRelu>(op) || std::holds_alternative<Where>(op) ||
-           std::holds_alternative<GroupNorm>(op) || std::holds_alternative<LayerNorm>(op) ||
-           std::holds_alternative<RmsNorm>(op) || std::holds_alternative<ExpandLike>(op);
+    if (holds_alternative<Linear>(op)) return rank >= least_rank_of_norms;
+    return reordered(op, source_order(rank)).has_value() || holds_alternative<Binary>(op) ||
+           holds_alternative<PRelu>(op) || holds_alternative<Where>(op) || holds_alternative<GroupNorm>(op) ||
+           holds_alternative<LayerNorm>(op) || holds_alternative<RmsNorm>(op) || holds_alternative<ExpandLike>(op);
   }
 
   void join(const Node& node) {
     const Size rank = graph_[node.outputs[0]].type.rank();
     if (!leaves_axes(node.op, rank)) return;
-    const bool reads_one = std::holds_alternative<ExpandLike>(node.op);  // of the other a length alone is read
+    const bool reads_one = holds_alternative<ExpandLike>(node.op);  // of the other a length alone is read
     std::vector<ValueId> all = node.outputs;
     all.insert(all.end(), node.inputs.begin(), reads_one ? node.inputs.begin() + 1 : node.inputs.end());
     std::erase_if(all, [&](ValueId v) {

@@ -19,10 +19,10 @@ bool Layout::reads_features(const Node& node, ValueId v) const {
   if (node.inputs[0] != v) return false;
   for (std::size_t i = 1; i < node.inputs.size(); ++i)
     if (node.inputs[i] && (node.inputs[i] == v || !graph_[node.inputs[i]].constant)) return false;
-  if (std::holds_alternative<Linear>(node.op)) return true;
+  if (holds_alternative<Linear>(node.op)) return true;
   const bool is_elementwise = traits_of(node.op).axes == AxisUse::Elementwise;
-  if (is_elementwise || std::holds_alternative<BatchNorm>(node.op)) return takes_features(node.outputs[0]);
-  if (std::holds_alternative<PRelu>(node.op) || std::holds_alternative<Binary>(node.op)) {
+  if (is_elementwise || holds_alternative<BatchNorm>(node.op)) return takes_features(node.outputs[0]);
+  if (holds_alternative<PRelu>(node.op) || holds_alternative<Binary>(node.op)) {
     const Sizes& shape = graph_[node.inputs[1]].constant->shape();
     const Size count = graph_[node.inputs[1]].constant->count();
     return (count == 1 || (!shape.empty() && Dim(shape.back()) == type(v).shape[1] && count == shape.back())) &&
@@ -57,7 +57,7 @@ Status Layout::ordered_features(const Node& node, const Features& features) {
     }
     return constants_.reordered(constant, split, permutation, shape);
   };
-  if (const auto* linear = std::get_if<Linear>(&node.op)) {
+  if (const auto* linear = get_if<Linear>(&node.op)) {
     inputs[1] = along(inputs[1], linear->order == LinearOrder::InOut ? 0 : 1);
     Sizes now;
     for (const Size piece : features.permutation) now.push_back(features.split[static_cast<std::size_t>(piece)]);

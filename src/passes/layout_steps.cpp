@@ -160,10 +160,10 @@ Status Layout::reshape(const Node& node) {
       std::ranges::any_of(groups, [](const AxisGroup& g) { return g.in.size() > 1 || g.out.size() > 1; });
   const Sizes home = merges && wish(y).empty() ? source : *order;
   Op op = node.op;
-  if (auto* squeeze = std::get_if<Squeeze>(&op)) {
+  if (auto* squeeze = get_if<Squeeze>(&op)) {
     for (Size& axis : squeeze->axes) axis = place_in(x.order, axis);
     std::ranges::sort(squeeze->axes);
-  } else if (auto* unsqueeze = std::get_if<Unsqueeze>(&op)) {
+  } else if (auto* unsqueeze = get_if<Unsqueeze>(&op)) {
     for (Size& axis : unsqueeze->axes) axis = place_in(*order, axis);
     std::ranges::sort(unsqueeze->axes);
   } else {

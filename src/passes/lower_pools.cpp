@@ -106,7 +106,7 @@ bool may_see_nothing(const Graph& graph, const Node& node, const MaxPool& pool) 
   for (bool is_next = true; graph[x].producer; is_next = false) {
     const Node& maker = graph[graph[x].producer];
     if (!traits_of(maker.op).moves_numbers() || maker.inputs.empty() || !maker.inputs[0]) return false;
-    const auto* pad = std::get_if<Pad>(&maker.op);
+    const auto* pad = get_if<Pad>(&maker.op);
     if (pad && std::isinf(pad->value) && pad->value < 0) return !is_next || !reaches_inside(*pad, pool);
     x = maker.inputs[0];
   }

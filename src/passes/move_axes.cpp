@@ -63,7 +63,7 @@ Status Layout::hand_out(std::size_t i) {
   const Node& maker = graph_[graph_[v].producer];
   const Sizes& home = interface_ ? interface_->outputs[i].permutation : output.home;
   // A transpose that came out as nothing leaves its value in another's place; an output stands for itself.
-  const bool shared = output.order == home && std::holds_alternative<Transpose>(maker.op);
+  const bool shared = output.order == home && holds_alternative<Transpose>(maker.op);
   if (output.order == home && !shared) return {};
   auto made = shared ? alias(maker, output.id) : in(maker, v, home);
   if (!made) return pass(made);
@@ -82,21 +82,21 @@ Status Layout::step(const Node& node) {
   if (x && held(x).features) return ordered_features(node, *held(x).features);
   if (!x) return in_source_order(node);
   const Sizes wanted = wanted_order(node, type(x), to_);
-  if (const auto* op = std::get_if<GroupNorm>(&node.op)) return group_norm(node, *op, wanted);
+  if (const auto* op = get_if<GroupNorm>(&node.op)) return group_norm(node, *op, wanted);
   if (!wanted.empty()) return spatial(node, wanted);
-  if (const auto* op = std::get_if<Binary>(&node.op)) return binary(node, *op);
-  if (const auto* op = std::get_if<PRelu>(&node.op)) return prelu(node, *op);
-  if (const auto* op = std::get_if<Transpose>(&node.op)) return transpose(node, *op);
-  if (const auto* op = std::get_if<Reduce>(&node.op); op && !op->keeps_axes) return reduce(node, *op);
-  if (const auto* op = std::get_if<Linear>(&node.op)) return linear(node, *op);
-  if (const auto* op = std::get_if<Einsum>(&node.op)) return einsum(node, *op);
-  if (const auto* op = std::get_if<LayerNorm>(&node.op)) return trailing_norm(node, *op);
-  if (const auto* op = std::get_if<RmsNorm>(&node.op)) return trailing_norm(node, *op);
-  if (const auto* op = std::get_if<ExpandLike>(&node.op)) return expand_like(node, *op);
-  if (std::holds_alternative<Flatten>(node.op)) return flatten(node);
-  if (std::holds_alternative<Reshape>(node.op))
+  if (const auto* op = get_if<Binary>(&node.op)) return binary(node, *op);
+  if (const auto* op = get_if<PRelu>(&node.op)) return prelu(node, *op);
+  if (const auto* op = get_if<Transpose>(&node.op)) return transpose(node, *op);
+  if (const auto* op = get_if<Reduce>(&node.op); op && !op->keeps_axes) return reduce(node, *op);
+  if (const auto* op = get_if<Linear>(&node.op)) return linear(node, *op);
+  if (const auto* op = get_if<Einsum>(&node.op)) return einsum(node, *op);
+  if (const auto* op = get_if<LayerNorm>(&node.op)) return trailing_norm(node, *op);
+  if (const auto* op = get_if<RmsNorm>(&node.op)) return trailing_norm(node, *op);
+  if (const auto* op = get_if<ExpandLike>(&node.op)) return expand_like(node, *op);
+  if (holds_alternative<Flatten>(node.op)) return flatten(node);
+  if (holds_alternative<Reshape>(node.op))
     return type(node.outputs[0]).rank() == 2 && type(x).rank() > 2 ? flatten(node) : reshape(node);
-  if (std::holds_alternative<Squeeze>(node.op) || std::holds_alternative<Unsqueeze>(node.op)) return reshape(node);
+  if (holds_alternative<Squeeze>(node.op) || holds_alternative<Unsqueeze>(node.op)) return reshape(node);
   if (reordered(node.op, held(x).order)) return shared_order(node);
   return in_source_order(node);
 }
@@ -167,7 +167,7 @@ Status Layout::in_source_order(const Node& node) {
 Status Layout::spatial(const Node& node, const Sizes& order) {
   auto inputs = inputs_with_first_in(node, order);
   if (!inputs) return pass(inputs);
-  if (std::holds_alternative<MaxUnpool>(node.op)) {
+  if (holds_alternative<MaxUnpool>(node.op)) {
     auto positions = in(node, node.inputs[1], order);
     if (!positions) return pass(positions);
     inputs->at(1) = *positions;
@@ -214,7 +214,7 @@ Sizes Layout::common_order(const Node& node) const {
 }
 
 Status Layout::shared_order(const Node& node) {
-  const bool many = std::holds_alternative<Concat>(node.op);
+  const bool many = holds_alternative<Concat>(node.op);
   const Sizes order = many ? common_order(node) : held(node.inputs[0]).order;
   std::vector<ValueId> inputs(node.inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {

@@ -16,7 +16,7 @@ Result<Patch> node_by_node(const Graph& graph, Patch& patch, Spell spell) {
     const auto lower_as = [&](const auto* op) {
       if (op) done = spell(id, *op);
     };
-    (lower_as(std::get_if<Ops>(&graph[id].op)), ...);
+    (lower_as(get_if<Ops>(&graph[id].op)), ...);
     if (!done) return pass(done);
   }
   return std::move(patch);

@@ -75,7 +75,7 @@ class Shuffle {
     for (const ValueId v : graph_.outputs)
       if (v == x) return ValueId{};
     const Node& node = graph_[producer];
-    const auto* conv = std::get_if<Conv>(&node.op);
+    const auto* conv = get_if<Conv>(&node.op);
     const KernelOrder wanted = depth_first_ ? KernelOrder::SpaceInOut : KernelOrder::OutInSpace;
     if (!conv || conv->groups != 1 || conv->kernel_order != wanted) return ValueId{};
     for (std::size_t i = 1; i < node.inputs.size(); ++i)

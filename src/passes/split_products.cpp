@@ -26,18 +26,18 @@ struct SummedAxis {
 
 std::optional<SummedAxis> summed_axis(const Op& op, const Shape& x, Size kernel_rank) {
   const Size last = static_cast<Size>(x.size()) - 1;
-  if (const auto* linear = std::get_if<Linear>(&op)) {
+  if (const auto* linear = get_if<Linear>(&op)) {
     const Size in = linear->order == LinearOrder::InOut ? 0 : 1;
     return SummedAxis{last, in, {1 - in}};
   }
-  if (const auto* conv = std::get_if<Conv>(&op)) {
+  if (const auto* conv = get_if<Conv>(&op)) {
     if (conv->groups != 1) return std::nullopt;
     if (conv->kernel_order == KernelOrder::OutInSpace) return SummedAxis{conv->axes.channel(), 1, {0}};
     if (conv->kernel_order == KernelOrder::SpaceInOut)
       return SummedAxis{conv->axes.channel(), kernel_rank - 2, {kernel_rank - 1}};
     return std::nullopt;
   }
-  if (const auto* einsum = std::get_if<Einsum>(&op)) {
+  if (const auto* einsum = get_if<Einsum>(&op)) {
     const auto letters = letters_of(*einsum);
     if (!letters) return std::nullopt;
     SummedAxis axis{-1, -1, {}};
@@ -140,8 +140,8 @@ class ProductSplitter {
     }
     if (!value.producer) return std::nullopt;
     const Node& node = graph_[value.producer];
-    if (std::holds_alternative<Cast>(node.op)) return cast_from(like, node.inputs[0]);
-    const auto* binary = std::get_if<Binary>(&node.op);
+    if (holds_alternative<Cast>(node.op)) return cast_from(like, node.inputs[0]);
+    const auto* binary = get_if<Binary>(&node.op);
     if (!binary || binary->function != BinaryFunction::Subtract) return std::nullopt;
     const auto a = in_single(like, node.inputs[0]), b = in_single(like, node.inputs[1]);
     if (!a || !b || a->largest + b->largest > most_whole_in_single) return std::nullopt;
@@ -158,10 +158,10 @@ class ProductSplitter {
       return WholeReals{*made, std::max(std::abs(bounds->least), std::abs(bounds->most))};
     }
     const NodeId maker = dtype == DType::F32 ? graph_[v].producer : NodeId{};
-    const auto* clip = maker ? std::get_if<Clip>(&graph_[maker].op) : nullptr;
+    const auto* clip = maker ? get_if<Clip>(&graph_[maker].op) : nullptr;
     if (!clip || !clip->least || !clip->most) return std::nullopt;
     const NodeId rounding = graph_[graph_[maker].inputs[0]].producer;
-    const auto* rounded = rounding ? std::get_if<Unary>(&graph_[rounding].op) : nullptr;
+    const auto* rounded = rounding ? get_if<Unary>(&graph_[rounding].op) : nullptr;
     if (!rounded || rounded->function != Function::Round) return std::nullopt;
     return WholeReals{v, std::max(std::abs(*clip->least), std::abs(*clip->most))};
   }
@@ -170,7 +170,7 @@ class ProductSplitter {
   std::optional<Tensor> known(ValueId v) const {
     if (graph_[v].constant) return graph_[v].constant->converted(DType::F32);
     const NodeId maker = graph_[v].producer;
-    if (!maker || !std::holds_alternative<Cast>(graph_[maker].op)) return std::nullopt;
+    if (!maker || !holds_alternative<Cast>(graph_[maker].op)) return std::nullopt;
     const Value& before = graph_[graph_[maker].inputs[0]];
     if (!before.constant) return std::nullopt;
     return before.constant->converted(DType::F32);

@@ -48,10 +48,10 @@ class OperandStretcher {
   Status meet(NodeId id, const Op& op) {
     const Node& node = graph_[id];
     const Shape& to = graph_[node.outputs[0]].type.shape;
-    const std::size_t most = std::holds_alternative<Where>(node.op) ? most_groups_of_choice : most_groups;
+    const std::size_t most = holds_alternative<Where>(node.op) ? most_groups_of_choice : most_groups;
     std::vector<ValueId> operands = node.inputs;
     if (to.size() <= most || groups(operands, to) <= most) return {};
-    if (std::holds_alternative<PRelu>(node.op))
+    if (holds_alternative<PRelu>(node.op))
       return within(place_of(node),
                     Status(fail(Fault::Unsupported,
                                 "has slopes that stretch over more than five groups of axes, which TensorFlow does not "

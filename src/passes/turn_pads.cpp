@@ -46,7 +46,7 @@ class PadTurner {
   Status turn_back(NodeId id, ValueId x, const Sizes& back) {
     const Node& node = graph_[id];
     for (const NodeId reader : readers_[node.outputs[0].slot()])
-      if (const auto* further = std::get_if<Transpose>(&graph_[reader].op)) {
+      if (const auto* further = get_if<Transpose>(&graph_[reader].op)) {
         const Sizes both = compose(back, further->permutation);
         auto y = is_identity(both) ? Result<ValueId>(x) : patch_.one(graph_[reader], Transpose{both}, {x});
         if (auto s = patch_.become(reader, y); !s) return s;

@@ -28,23 +28,23 @@ bool mixes_types(const Graph& graph, const Node& node, const Target& target) {
 // ONNX's operator takes no such type. Sums are rounded once on either side of the casts; what only moves numbers, not at all.
 bool lacks_type(const Graph& graph, const Node& node, const Target& target) {
   if (target.framework != Framework::OnnxRuntime) return false;
-  if (std::holds_alternative<Celu>(node.op)) return true;
-  const bool takes_float16_alone = std::holds_alternative<Einsum>(node.op) || std::holds_alternative<TopK>(node.op) ||
-                                   std::holds_alternative<Shrink>(node.op);
+  if (holds_alternative<Celu>(node.op)) return true;
+  const bool takes_float16_alone =
+      holds_alternative<Einsum>(node.op) || holds_alternative<TopK>(node.op) || holds_alternative<Shrink>(node.op);
   return takes_float16_alone && graph[node.outputs[0]].type.dtype == DType::BF16;
 }
 
 // Composed in Keras itself, of operations of 16 bits. Source: keras/src/ops/nn.py, normalize and adaptive_average_pool, which
 // takes one axis after the other; over one cell it is a mean.
 bool is_composed_by_keras(const Op& op) {
-  if (const auto* pool = std::get_if<AdaptivePool>(&op))
+  if (const auto* pool = get_if<AdaptivePool>(&op))
     return pool->kind == Extreme::Average && std::ranges::any_of(pool->out, [](Size cells) { return cells != 1; });
-  return std::holds_alternative<LengthNorm>(op) || std::holds_alternative<UnitNorm>(op);
+  return holds_alternative<LengthNorm>(op) || holds_alternative<UnitNorm>(op);
 }
 
 // A factor or summand is a number of the file there, of the tensor's type; one that this hardly holds is another number.
 bool loses_its_number(const Op& op, DType dtype, const Target& target) {
-  const auto* affine = std::get_if<Affine>(&op);
+  const auto* affine = get_if<Affine>(&op);
   if (!affine || target.framework == Framework::Torch) return false;  // PyTorch multiplies by a number of Python's
   const double unit = dtype == DType::F16 ? 0x1p-11 : 0x1p-8;
   return std::ranges::any_of(std::array{affine->scale, affine->offset}, [&](double number) {
@@ -111,7 +111,7 @@ Status compute_in_float32(const Graph& graph, NodeId id, Patch& patch, std::stri
 // Bounds are numbers of the tensor's type, in every framework.
 Status hold_bounds(const Graph& graph, NodeId id, Patch& patch) {
   const Node& node = graph[id];
-  const auto* clip = std::get_if<Clip>(&node.op);
+  const auto* clip = get_if<Clip>(&node.op);
   if (!clip) return {};
   const DType dtype = graph[node.outputs[0]].type.dtype;
   const auto held = [&](std::optional<double> bound) {

@@ -11,37 +11,36 @@ namespace convoy {
 namespace {
 
 // A choice reads its condition first.
-std::size_t first_of_numbers(const Op& op) { return std::holds_alternative<Where>(op) ? 1 : 0; }
+std::size_t first_of_numbers(const Op& op) { return holds_alternative<Where>(op) ? 1 : 0; }
 
 bool is_short(DType dtype) { return dtype == DType::I16 || dtype == DType::U16; }
 bool is_at_most_16_bits(DType dtype) { return dtype != DType::Bool && bytes_of(dtype) < 4; }
 
 bool compares(const Op& op) {
-  const auto* binary = std::get_if<Binary>(&op);
+  const auto* binary = get_if<Binary>(&op);
   return binary && (binary->function == BinaryFunction::Less || binary->function == BinaryFunction::LessOrEqual ||
                     binary->function == BinaryFunction::Greater || binary->function == BinaryFunction::GreaterOrEqual);
 }
 
 bool is_extreme(const Op& op) {
-  const auto* binary = std::get_if<Binary>(&op);
+  const auto* binary = get_if<Binary>(&op);
   return binary && (binary->function == BinaryFunction::Maximum || binary->function == BinaryFunction::Minimum);
 }
 
 bool wraps_around(const Op& op) {
-  const auto* reduce = std::get_if<Reduce>(&op);
+  const auto* reduce = get_if<Reduce>(&op);
   return reduce && (reduce->reduction == Reduction::Sum || reduce->reduction == Reduction::Product);
 }
 
 // The type that the node computes whole numbers of `dtype` in. Nothing: in their own, or nothing holds them.
 std::optional<DType> in_onnx_runtime(const Op& op, DType dtype, const EdgeRules& rules) {
-  const bool limits = std::holds_alternative<Relu>(op) || std::holds_alternative<Clip>(op) || is_extreme(op) ||
-                      std::holds_alternative<Pad>(op) || std::holds_alternative<Where>(op) ||
-                      std::holds_alternative<Threshold>(op);
+  const bool limits = holds_alternative<Relu>(op) || holds_alternative<Clip>(op) || is_extreme(op) ||
+                      holds_alternative<Pad>(op) || holds_alternative<Where>(op) || holds_alternative<Threshold>(op);
   if (limits && is_short(dtype)) return DType::I32;
-  if (std::holds_alternative<Where>(op) && dtype == DType::U64) return DType::I64;
-  if (std::holds_alternative<MatMul>(op) && is_at_most_16_bits(dtype)) return DType::I32;
+  if (holds_alternative<Where>(op) && dtype == DType::U64) return DType::I64;
+  if (holds_alternative<MatMul>(op) && is_at_most_16_bits(dtype)) return DType::I32;
   const bool fits_float64 = is_short(dtype) || dtype == DType::I32 || dtype == DType::U32;
-  if (std::holds_alternative<MaxPool>(op) && fits_float64) return DType::F64;
+  if (holds_alternative<MaxPool>(op) && fits_float64) return DType::F64;
   // Its sums and products stop at the last number of 32 bits, where the other frameworks' wrap around.
   if (wraps_around(op) && dtype == DType::I32 && !rules.whole_folds_in_fractions) return DType::I64;
   return std::nullopt;
@@ -50,23 +49,22 @@ std::optional<DType> in_onnx_runtime(const Op& op, DType dtype, const EdgeRules&
 // What PyTorch does with numbers of 16 bits and more without a sign: it moves, joins, chooses, multiplies, adds up and casts them,
 // tells equal ones and works on their bits.
 bool takes_wide_unsigned(const Op& op) {
-  if (const auto* binary = std::get_if<Binary>(&op))
+  if (const auto* binary = get_if<Binary>(&op))
     return binary->function == BinaryFunction::Multiply || binary->function == BinaryFunction::Equal ||
            binary->function == BinaryFunction::NotEqual || works_on_bits(binary->function) ||
            binary->function == BinaryFunction::And || binary->function == BinaryFunction::Or ||
            binary->function == BinaryFunction::Xor;
-  if (const auto* unary = std::get_if<Unary>(&op)) return unary->function == Function::Not;
-  if (const auto* slice = std::get_if<Slice>(&op)) return slice->step > 0;
-  if (std::holds_alternative<GatherElements>(op)) return false;
-  const auto* pad = std::get_if<Pad>(&op);
-  return wraps_around(op) || std::holds_alternative<Accumulate>(op) || std::holds_alternative<Cast>(op) ||
-         std::holds_alternative<Where>(op) ||
-         (traits_of(op).moves_numbers() && (!pad || pad->mode == PadMode::Constant));
+  if (const auto* unary = get_if<Unary>(&op)) return unary->function == Function::Not;
+  if (const auto* slice = get_if<Slice>(&op)) return slice->step > 0;
+  if (holds_alternative<GatherElements>(op)) return false;
+  const auto* pad = get_if<Pad>(&op);
+  return wraps_around(op) || holds_alternative<Accumulate>(op) || holds_alternative<Cast>(op) ||
+         holds_alternative<Where>(op) || (traits_of(op).moves_numbers() && (!pad || pad->mode == PadMode::Constant));
 }
 
 Result<std::optional<DType>> in_torch(const Op& op, DType dtype) {
-  const auto* pool = std::get_if<MaxPool>(&op);
-  const bool pools = std::holds_alternative<AdaptivePool>(op) ||
+  const auto* pool = get_if<MaxPool>(&op);
+  const bool pools = holds_alternative<AdaptivePool>(op) ||
                      (pool && (pool->axes.space == 1 || (is_unsigned(dtype) && bytes_of(dtype) > 1)));
   if (pools && dtype != DType::Bool && bytes_of(dtype) <= 4) return DType::F64;
   if (!is_unsigned(dtype) || bytes_of(dtype) < 2 || takes_wide_unsigned(op)) return std::nullopt;
@@ -93,7 +91,7 @@ Result<std::optional<DType>> wanted(const Graph& graph, const Node& node, const 
   if (node.inputs.size() <= data || !node.inputs[data]) return std::nullopt;
   const DType dtype = graph[node.inputs[data]].type.dtype;
   if (is_floating(dtype)) return std::nullopt;
-  if (std::holds_alternative<TopK>(node.op) && dtype == DType::Bool) return DType::I32;
+  if (holds_alternative<TopK>(node.op) && dtype == DType::Bool) return DType::I32;
   if (target.framework == Framework::Torch) return within(place_of(node), in_torch(node.op, dtype));
   if (node.op == Op(Unary{Function::Negate}) && is_unsigned(dtype))
     return bytes_of(dtype) < 4 ? DType::I32 : DType::I64;
@@ -133,7 +131,7 @@ Status compute_as(DType wide, const Graph& graph, NodeId id, Patch& patch) {
 // A product as ONNX Runtime takes it: in float64, and as a cast of that has it, which stops at the last number of 32 bits; those of
 // PyTorch and Keras wrap around. Sums are left: few are that large, and the proof tells them.
 bool is_product_of_fractions(const Graph& graph, const Node& node, const Target& target) {
-  const auto* reduce = std::get_if<Reduce>(&node.op);
+  const auto* reduce = get_if<Reduce>(&node.op);
   if (!reduce || reduce->reduction != Reduction::Product || target.lite || !graph.rules.whole_folds_in_fractions)
     return false;
   const DType dtype = graph[node.inputs[0]].type.dtype;

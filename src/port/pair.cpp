@@ -70,7 +70,7 @@ bool turns_its_input(const Graph& graph, Order own) {
   bool turns = false;
   for (const Node& node : graph.nodes) {
     if (std::ranges::find(node.inputs, input) == node.inputs.end()) continue;
-    const auto* transpose = std::get_if<Transpose>(&node.op);
+    const auto* transpose = get_if<Transpose>(&node.op);
     if (!transpose || transpose->permutation[static_cast<std::size_t>(to)] != from) return false;
     Graph behind = graph;
     behind.inputs = {node.outputs[0]};

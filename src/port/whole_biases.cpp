@@ -50,7 +50,7 @@ class BiasRounder {
         return graph_[found->second.scale].constant->floats().front();
       }
       const Node& node = graph_[at];
-      const bool moves = traits_of(node.op).moves_numbers() || std::holds_alternative<MaxPool>(node.op);
+      const bool moves = traits_of(node.op).moves_numbers() || holds_alternative<MaxPool>(node.op);
       if (!moves || node.inputs.empty() || !node.inputs[0]) return std::nullopt;
       v = node.inputs[0];
     }

@@ -19,7 +19,7 @@ Tensor carried_part(const Tensor& all, const Tensor& own) {
 // Whether the node looks places up in one input that it computes from another, which is known: a port that says so in single
 // steps holds these computed, and rounded.
 bool looks_up_known_places(const Node& node, const std::vector<const Beforehand*>& read) {
-  return std::holds_alternative<GridSample>(node.op) && read.size() > 1 && read[1] && read[1]->known;
+  return holds_alternative<GridSample>(node.op) && read.size() > 1 && read[1] && read[1]->known;
 }
 
 }  // namespace

@@ -39,9 +39,7 @@ void add_half(const Tensor& output, DType dtype, NodeBound& bound, std::optional
 }
 
 // What moves or picks numbers rounds nothing in any type, and a Cast states its own rounding.
-bool rounds_to_half(const Op& op, const NodeBound& bound) {
-  return bound.limit > 0 && !std::holds_alternative<Cast>(op);
-}
+bool rounds_to_half(const Op& op, const NodeBound& bound) { return bound.limit > 0 && !holds_alternative<Cast>(op); }
 }  // namespace
 
 Result<NodeBound> bound_of(const Evaluation& evaluation) {

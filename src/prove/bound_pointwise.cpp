@@ -15,15 +15,15 @@ namespace {
 
 // Whether the function has a pole between the ends of where an input may be: what it makes there is bounded by nothing.
 bool may_divide_by_zero(const Evaluation& at, std::size_t input) {
-  if (const auto* op = std::get_if<Unary>(&at.node.op))
+  if (const auto* op = get_if<Unary>(&at.node.op))
     return op->function == Function::Reciprocal || op->function == Function::Rsqrt || op->function == Function::Log;
-  const auto* op = std::get_if<Binary>(&at.node.op);
+  const auto* op = get_if<Binary>(&at.node.op);
   return op && op->function == BinaryFunction::Divide && input == 1;
 }
 
 // A root ends at 0: a number that is only off lies on the side where there is one.
 bool ends_at_zero(const Evaluation& at) {
-  const auto* op = std::get_if<Unary>(&at.node.op);
+  const auto* op = get_if<Unary>(&at.node.op);
   return op && op->function == Function::Sqrt;
 }
 

@@ -103,13 +103,13 @@ class Walk {
       const auto goes_on = [&](const Node& node) {
         if (graph_[node.outputs[0]].type.rank() != rank || !carries_axes(node.op, rank)) return;
         open.insert(open.end(), node.outputs.begin(), node.outputs.end());
-        const bool one = std::holds_alternative<ExpandLike>(node.op);
+        const bool one = holds_alternative<ExpandLike>(node.op);
         open.insert(open.end(), node.inputs.begin(), one ? node.inputs.begin() + 1 : node.inputs.end());
       };
       for (const NodeId reader : readers_[v.slot()]) {
         const Node& node = graph_[reader];
         if (node.inputs[0] == v) hears(node, true);
-        const bool is_beside = std::holds_alternative<ExpandLike>(node.op) && node.inputs[0] != v;
+        const bool is_beside = holds_alternative<ExpandLike>(node.op) && node.inputs[0] != v;
         if (!is_beside) goes_on(node);
       }
       if (!graph_[v].producer) continue;

@@ -41,11 +41,10 @@ namespace {
 
 // The input that a node hands on as it is, also where all that is laid beside it holds no number. Nothing: it does something.
 ValueId handed_on(const Graph& graph, const Node& node) {
-  const auto* cast = std::get_if<Cast>(&node.op);
+  const auto* cast = get_if<Cast>(&node.op);
   const bool keeps_type = cast && cast->to == graph[node.inputs[0]].type.dtype;
-  if (std::holds_alternative<Identity>(node.op) || std::holds_alternative<Dropout>(node.op) || keeps_type)
-    return node.inputs[0];
-  const auto* concat = std::get_if<Concat>(&node.op);
+  if (holds_alternative<Identity>(node.op) || holds_alternative<Dropout>(node.op) || keeps_type) return node.inputs[0];
+  const auto* concat = get_if<Concat>(&node.op);
   ValueId only{};
   for (std::size_t i = 0; concat && i < node.inputs.size(); ++i) {
     const Shape& shape = graph[node.inputs[i]].type.shape;
@@ -122,7 +121,7 @@ std::optional<Size> largest_whole(const Graph& graph, ValueId v) {
 
 // How far one operand may go so that the result stays below `range`: of row * c + column, rows to range / c and columns to c.
 Size range_of_operand(const Graph& graph, const Node& node, std::size_t i, Size range) {
-  const auto* op = std::get_if<Binary>(&node.op);
+  const auto* op = get_if<Binary>(&node.op);
   if (!op || range <= 1) return range;
   const ValueId other = node.inputs[1 - i];
   const auto known = largest_whole(graph, other);
@@ -130,7 +129,7 @@ Size range_of_operand(const Graph& graph, const Node& node, std::size_t i, Size 
   if (op->function != BinaryFunction::Add) return range;
   if (known) return *known < range ? range - *known : range;
   const NodeId maker = graph[other].producer;
-  const auto* product = maker ? std::get_if<Binary>(&graph[maker].op) : nullptr;
+  const auto* product = maker ? get_if<Binary>(&graph[maker].op) : nullptr;
   if (!product || product->function != BinaryFunction::Multiply) return range;
   for (const ValueId factor : graph[maker].inputs)
     if (const auto step = largest_whole(graph, factor); step && *step > 0) return std::min(range, *step);
@@ -150,7 +149,7 @@ std::vector<Size> index_ranges(const Graph& graph) {
   };
   for (std::size_t i = graph.nodes.size(); i-- > 0;) {
     const Node& node = graph.nodes[i];
-    if (std::holds_alternative<Embedding>(node.op)) {
+    if (holds_alternative<Embedding>(node.op)) {
       const Shape& table = graph[node.inputs[1]].type.shape;
       if (!table.empty() && table[0].known()) narrow(node.inputs[0], *table[0]);
       continue;
@@ -160,8 +159,8 @@ std::vector<Size> index_ranges(const Graph& graph) {
       const Dim size = shape[static_cast<std::size_t>(axis)];
       narrow(node.inputs[1], size.known() ? *size : free);
     };
-    if (const auto* op = std::get_if<Gather>(&node.op)) along(op->axis);
-    if (const auto* op = std::get_if<GatherElements>(&node.op)) along(op->axis);
+    if (const auto* op = get_if<Gather>(&node.op)) along(op->axis);
+    if (const auto* op = get_if<GatherElements>(&node.op)) along(op->axis);
     const bool passes_on = node.op.visit([]<class O>(const O&) {
       return O::traits.contents == Contents::Kept || O::traits.contents == Contents::Moved || std::is_same_v<O, Pad> ||
              std::is_same_v<O, Cast> || std::is_same_v<O, Binary> || std::is_same_v<O, Where>;

@@ -98,7 +98,7 @@ bool has_free_batch(const Graph& graph) {
 std::optional<Size> count_behind(const Graph& graph, ValueId indices) {
   for (int steps = 0; steps < 16 && indices && graph[indices].producer; ++steps) {
     const Node& node = graph[graph[indices].producer];
-    if (const auto* sum = std::get_if<Accumulate>(&node.op))
+    if (const auto* sum = get_if<Accumulate>(&node.op))
       return graph[node.outputs[0]].type.shape[static_cast<std::size_t>(sum->axis)].size();
     indices = node.inputs.empty() ? ValueId{} : node.inputs[0];
   }
@@ -107,7 +107,7 @@ std::optional<Size> count_behind(const Graph& graph, ValueId indices) {
 
 // What a node adds to the one value of whole numbers that it reads; 0 of what adds nothing.
 Size added_by(const Graph& graph, const Node& node) {
-  const auto* binary = std::get_if<Binary>(&node.op);
+  const auto* binary = get_if<Binary>(&node.op);
   const auto& number = binary ? graph[node.inputs[1]].constant : std::nullopt;
   if (!number || number->count() != 1 || is_floating(number->dtype())) return 0;
   const Size added = number->integers()[0];
@@ -120,7 +120,7 @@ std::optional<Size> last_of_count(const Graph& graph, ValueId indices) {
   if (!count) return std::nullopt;
   Size added = 0;
   for (NodeId at = graph[indices].producer; at; at = graph[graph[at].inputs[0]].producer) {
-    if (const auto* sum = std::get_if<Accumulate>(&graph[at].op)) return *count - (sum->exclusive ? 1 : 0) + added;
+    if (const auto* sum = get_if<Accumulate>(&graph[at].op)) return *count - (sum->exclusive ? 1 : 0) + added;
     added += added_by(graph, graph[at]);
   }
   return std::nullopt;
@@ -134,9 +134,8 @@ bool counts_fit(const Graph& graph) {
     return !last || !length.known() || *last < *length;
   };
   for (const Node& node : graph.nodes) {
-    if (const auto* op = std::get_if<Gather>(&node.op); op && !fits(node.inputs[1], node.inputs[0], op->axis))
-      return false;
-    if (std::holds_alternative<Embedding>(node.op) && !fits(node.inputs[0], node.inputs[1], 0)) return false;
+    if (const auto* op = get_if<Gather>(&node.op); op && !fits(node.inputs[1], node.inputs[0], op->axis)) return false;
+    if (holds_alternative<Embedding>(node.op) && !fits(node.inputs[0], node.inputs[1], 0)) return false;
   }
   return true;
 }
@@ -223,7 +222,7 @@ Tensor random_indices(const Sizes& shape, Size least, Size most, std::mt19937_64
 // Somewhere a whole number is divided by another: 0 among the inputs would have no answer.
 bool divides_whole_numbers(const Graph& graph) {
   return std::ranges::any_of(graph.nodes, [&](const Node& node) {
-    const auto* binary = std::get_if<Binary>(&node.op);
+    const auto* binary = get_if<Binary>(&node.op);
     return binary && divides_whole(binary->function) && !is_floating(graph[node.inputs[1]].type.dtype);
   });
 }
@@ -248,11 +247,10 @@ NumbersAskedFor numbers_asked_for(const Graph& graph, ValueId input) {
   for (const Node& node : graph.nodes) {
     const auto reads_input = [&](std::size_t i) { return node.inputs[i] && is_input[node.inputs[i].slot()]; };
     const auto contents = traits_of(node.op).contents;
-    const bool keeps =
-        contents == Contents::Moved || contents == Contents::Kept || std::holds_alternative<Cast>(node.op);
+    const bool keeps = contents == Contents::Moved || contents == Contents::Kept || holds_alternative<Cast>(node.op);
     if (keeps && !node.inputs.empty() && reads_input(0))
       for (const ValueId v : node.outputs) is_input[v.slot()] = 1;
-    const auto* binary = std::get_if<Binary>(&node.op);
+    const auto* binary = get_if<Binary>(&node.op);
     if (!binary || graph[node.outputs[0]].type.dtype != DType::Bool) continue;
     const bool is_equality = binary->function == BinaryFunction::Equal || binary->function == BinaryFunction::NotEqual;
     for (const std::size_t i : {0, 1}) {

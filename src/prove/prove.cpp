@@ -30,7 +30,7 @@ namespace {
 double coordinate_rounding(const Graph& graph) {
   double sum = 0;
   for (const Node& node : graph.nodes) {
-    const auto* resize = std::get_if<Resize>(&node.op);
+    const auto* resize = get_if<Resize>(&node.op);
     if (!resize || resize->interpolation == Interpolation::Nearest) continue;
     const Shape& shape = graph[node.inputs[0]].type.shape;
     for (const Size axis : resize->axes) {

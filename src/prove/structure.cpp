@@ -82,7 +82,7 @@ std::vector<Shape> filled(const Graph& graph, const std::vector<std::size_t>& ax
 // A dense layer's weights fix the length of what it reads, also where the graph does not say so.
 void fix_by_weights(Graph& graph) {
   for (const Node& node : graph.nodes) {
-    const auto* linear = std::get_if<Linear>(&node.op);
+    const auto* linear = get_if<Linear>(&node.op);
     if (!linear || graph[node.inputs[0]].producer) continue;
     const Shape& kernel = graph[node.inputs[1]].type.shape;
     Shape& shape = graph[node.inputs[0]].type.shape;

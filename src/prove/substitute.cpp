@@ -34,13 +34,11 @@ std::uint64_t hashed(std::string_view text) {  // FNV-1a
 }
 
 Role role_of(const Op& op, std::size_t input) {
-  if (std::holds_alternative<BatchNorm>(op)) {
-    return input == 1 ? Role::Scale : input == 4 ? Role::Variance : Role::Bias;
-  }
-  const auto* binary = std::get_if<Binary>(&op);
+  if (holds_alternative<BatchNorm>(op)) { return input == 1 ? Role::Scale : input == 4 ? Role::Variance : Role::Bias; }
+  const auto* binary = get_if<Binary>(&op);
   if (binary && binary->function != BinaryFunction::Multiply) return Role::Bias;
-  const bool has_bias = std::holds_alternative<Conv>(op) || std::holds_alternative<ConvTranspose>(op) ||
-                        std::holds_alternative<Linear>(op);
+  const bool has_bias =
+      holds_alternative<Conv>(op) || holds_alternative<ConvTranspose>(op) || holds_alternative<Linear>(op);
   return has_bias && input == 2 ? Role::Bias : Role::Kernel;
 }
 
@@ -162,12 +160,12 @@ struct Parameter {
 };
 
 double* epsilon_of(Op& op) {
-  auto* norm = std::get_if<BatchNorm>(&op);
+  auto* norm = get_if<BatchNorm>(&op);
   return norm ? &norm->epsilon : nullptr;
 }
 double no_epsilon(double) { return 0; }
 double* slope_of(Op& op) {
-  auto* relu = std::get_if<Relu>(&op);
+  auto* relu = get_if<Relu>(&op);
   return relu && relu->negative_slope != 0 && relu->negative_slope != 1 ? &relu->negative_slope : nullptr;
 }
 

@@ -20,8 +20,8 @@ bool is_product(const Op& op) { return traits_of(op).is_product(); }
 
 // The order of a long sum is anybody's: K + 1 roundings of everything is what none exceeds.
 double worst_order(const Op& op, const NodeBound& bound) {
-  const bool sums = std::holds_alternative<Reduce>(op) || std::holds_alternative<Accumulate>(op) ||
-                    std::holds_alternative<AveragePool>(op) || std::holds_alternative<AdaptivePool>(op);
+  const bool sums = holds_alternative<Reduce>(op) || holds_alternative<Accumulate>(op) ||
+                    holds_alternative<AveragePool>(op) || holds_alternative<AdaptivePool>(op);
   if (!sums || bound.terms == 0 || bound.limit == 0) return 1;
   return std::max(1.0, static_cast<double>(bound.terms + 1) / bound.limit);
 }

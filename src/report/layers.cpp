@@ -147,13 +147,13 @@ struct Words {
 
 // A normalization over an axis that is not the channels is legal and rarely meant.
 std::string note_of(const Node& node, const Graph& g) {
-  const auto* norm = std::get_if<BatchNorm>(&node.op);
+  const auto* norm = get_if<BatchNorm>(&node.op);
   if (!norm || node.inputs.empty()) return {};
   const Shape& shape = g[node.inputs[0]].type.shape;
   const Size last = static_cast<Size>(shape.size()) - 1;
   if (shape.size() < 3 || norm->axis == last || norm->axis < 1) return {};
   for (const Node& other : g.nodes)
-    if (const auto* conv = std::get_if<Conv>(&other.op); conv && conv->axes.order == Order::ChannelsFirst) return {};
+    if (const auto* conv = get_if<Conv>(&other.op); conv && conv->axes.order == Order::ChannelsFirst) return {};
   return fmt::format("axis={} of {} is not the channel axis; carried over as it is", norm->axis, text_of(shape));
 }
 

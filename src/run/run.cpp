@@ -125,8 +125,8 @@ struct Room {
 template <class T>
 bool widens_itself(const Op& op, std::size_t input, const Tensor& stored, KernelChoice kernels) {
   if (!std::is_same_v<T, double> || input != 1 || stored.dtype() != DType::F32 || stored.count() == 0) return false;
-  const bool convolves = std::holds_alternative<Conv>(op) || std::holds_alternative<ConvTranspose>(op);
-  return convolves ? kernels == KernelChoice::Fast : std::holds_alternative<Linear>(op) && stored.aligned();
+  const bool convolves = holds_alternative<Conv>(op) || holds_alternative<ConvTranspose>(op);
+  return convolves ? kernels == KernelChoice::Fast : holds_alternative<Linear>(op) && stored.aligned();
 }
 
 // On how many threads, by whose rules, and of which type the graph says the first result is: whole numbers are held in 64 bits.
@@ -212,7 +212,7 @@ Result<std::vector<Tensor>> run_op(const Op& op, const std::vector<const Tensor*
                                    const Way& way) {
   if (auto paid = budget::spend(work_of(op, stored, types), std::string(name_of(op))); !paid) return pass(paid);
   if constexpr (!std::is_integral_v<T>)
-    if (const auto* o = std::get_if<Cast>(&op)) return std::vector{cast<T>(*stored[0], o->to)};
+    if (const auto* o = get_if<Cast>(&op)) return std::vector{cast<T>(*stored[0], o->to)};
   if (keeps_numbers(op)) return std::vector{stored[0]->reshaped(*sizes_of(types[0].shape))};
   std::vector<plain::Operand<T>> operands;
   for (std::size_t i = 0; i < stored.size(); ++i) {
@@ -255,7 +255,7 @@ Result<std::vector<Tensor>> folded_in_fractions(const Reduce& op, const Tensor& 
 
 // Products of whole numbers, and sums of them, run in float64 where that holds every sum.
 bool fits_float64(const Op& op, const std::vector<const Tensor*>& stored) {
-  if (!std::holds_alternative<MatMul>(op) || stored[0]->rank() == 0) return false;
+  if (!holds_alternative<MatMul>(op) || stored[0]->rank() == 0) return false;
   double most = static_cast<double>(stored[0]->shape().back());
   for (const Tensor* one : stored) {
     double largest = 0;
@@ -281,14 +281,14 @@ std::optional<std::uint64_t> beyond_sign(const Tensor& tensor) {
 // Whether the lowest 64 bits of the result are the same with a sign and without: numbers that are moved, sums and products.
 bool needs_no_sign(const Op& op) {
   if (traits_of(op).moves_numbers()) return true;
-  if (const auto* binary = std::get_if<Binary>(&op))
+  if (const auto* binary = get_if<Binary>(&op))
     return binary->function <= BinaryFunction::Multiply || binary->function == BinaryFunction::Equal ||
            binary->function == BinaryFunction::NotEqual || binary->function >= BinaryFunction::And;
-  if (const auto* unary = std::get_if<Unary>(&op))
+  if (const auto* unary = get_if<Unary>(&op))
     return unary->function != Function::Abs && unary->function != Function::Sign;
-  if (const auto* reduce = std::get_if<Reduce>(&op))
+  if (const auto* reduce = get_if<Reduce>(&op))
     return reduce->reduction == Reduction::Sum || reduce->reduction == Reduction::Product;
-  return std::holds_alternative<MatMul>(op) || std::holds_alternative<Accumulate>(op);
+  return holds_alternative<MatMul>(op) || holds_alternative<Accumulate>(op);
 }
 
 Status expect_signed(const Op& op, const std::vector<const Tensor*>& stored) {
@@ -303,7 +303,7 @@ Status expect_signed(const Op& op, const std::vector<const Tensor*>& stored) {
 // Nothing: sums and products run as others do.
 std::optional<Result<std::vector<Tensor>>> run_folded(const Op& op, const std::vector<const Tensor*>& stored,
                                                       const TensorTypes& types, const Way& way) {
-  const auto* reduce = std::get_if<Reduce>(&op);
+  const auto* reduce = get_if<Reduce>(&op);
   if (!reduce || !way.rules.whole_folds_in_fractions || is_floating(types[0].dtype)) return std::nullopt;
   if (reduce->reduction != Reduction::Sum && reduce->reduction != Reduction::Product) return std::nullopt;
   return folded_in_fractions(*reduce, *stored[0], types[0], way);
@@ -323,7 +323,7 @@ Result<TensorTypes> types_of(const Op& op, const std::vector<const Tensor*>& inp
 // Whole numbers stay as they are until an operator computes with them.
 bool reads_numbers(const Op& op, std::size_t input) {
   const Indices indices = traits_of(op).indices;
-  return !keeps_numbers(op) && !std::holds_alternative<Cast>(op) && !(indices == Indices::FirstInput && input == 0) &&
+  return !keeps_numbers(op) && !holds_alternative<Cast>(op) && !(indices == Indices::FirstInput && input == 0) &&
          !(indices == Indices::SecondInput && input == 1);
 }
 

@@ -99,19 +99,19 @@ TEST(TowardKeras, SaysSameOnlyWhereItMeansTheSameAtEverySize) {
 void expect_words_of_keras(const Graph& graph) {
   for (const Node& node : graph.nodes) {
     SCOPED_TRACE(text_of(node.op));
-    if (const auto* conv = std::get_if<Conv>(&node.op)) {
+    if (const auto* conv = get_if<Conv>(&node.op)) {
       const bool depthwise = conv->kernel_order == KernelOrder::SpaceInMultiplier;
       const Speaker speaker{Framework::Keras, depthwise ? Windowed::Depthwise : Windowed::Convolutions};
       EXPECT_TRUE(speaks(speaker, conv->paddings, conv->windows));
     }
-    if (const auto* pool = std::get_if<MaxPool>(&node.op)) {
+    if (const auto* pool = get_if<MaxPool>(&node.op)) {
       EXPECT_TRUE(speaks({Framework::Keras, Windowed::MaxPools}, pool->paddings, pool->windows));
     }
-    if (const auto* pool = std::get_if<AveragePool>(&node.op)) {
+    if (const auto* pool = get_if<AveragePool>(&node.op)) {
       EXPECT_TRUE(speaks({Framework::Keras, Windowed::Averages}, pool->paddings, pool->windows));
       EXPECT_FALSE(pool->divisor);
     }
-    if (const auto* conv = std::get_if<ConvTranspose>(&node.op)) {
+    if (const auto* conv = get_if<ConvTranspose>(&node.op)) {
       EXPECT_EQ(conv->groups, 1);
       for (const TransposedPadding& p : conv->paddings) EXPECT_NE(p.spelling, CropSpelling::Explicit);
     }

@@ -160,7 +160,7 @@ TEST(Spelling, AMaximumOverNothingButThePadStaysFiniteAsInTensorFlow) {
     for (const Target& target : {torch_target(), onnx_target(17), keras_target()}) {
       const Graph to = rewritten(graph, {"fold_padding"}, target);
       const bool clips =
-          std::ranges::any_of(to.nodes, [](const Node& node) { return std::holds_alternative<Clip>(node.op); });
+          std::ranges::any_of(to.nodes, [](const Node& node) { return holds_alternative<Clip>(node.op); });
       EXPECT_EQ(clips, stays && target.framework != Framework::Keras) << between << windows << "\n" << text_of(to);
       Graph there = to;
       there.rules = target.framework == Framework::Keras ? tensorflow_rules : torch_rules;
@@ -296,7 +296,7 @@ TEST(Spelling, AClipWithoutABoundSaysInfinityTowardOnnxAlone) {
     Graph graph = parsed("input x " + text + "\noutput y\n");
     graph.rules.open_bounds_are_finite = of_onnx;
     EXPECT_TRUE(run_passes(graph, target));
-    return graph.nodes.empty() ? std::optional<Clip>() : std::get<Clip>(graph.nodes[0].op);
+    return graph.nodes.empty() ? std::optional<Clip>() : get<Clip>(graph.nodes[0].op);
   };
   const std::string below = "float32[4]\ny = clip(x) least=-1";
   EXPECT_EQ(said(below, onnx_target(17)), (Clip{-1, infinite}));

@@ -497,10 +497,10 @@ Values Call::run_inside(const Layer& inner, const std::string& attribute, Values
 bool Call::acts_in_training() const {
   const auto acts = [](const Op& op) {
     // Keras itself writes training=True into every call of an augmentation, which does nothing in predict().
-    const auto* dropout = std::get_if<Dropout>(&op);
-    return (dropout && dropout->noise != Noise::Augmentation) || std::holds_alternative<Identity>(op) ||
-           std::holds_alternative<BatchNorm>(op) || std::holds_alternative<Lstm>(op) ||
-           std::holds_alternative<Gru>(op) || std::holds_alternative<SimpleRnn>(op);
+    const auto* dropout = get_if<Dropout>(&op);
+    return (dropout && dropout->noise != Noise::Augmentation) || holds_alternative<Identity>(op) ||
+           holds_alternative<BatchNorm>(op) || holds_alternative<Lstm>(op) || holds_alternative<Gru>(op) ||
+           holds_alternative<SimpleRnn>(op);
   };
   const auto& nodes = builder_.graph.nodes;
   const auto drops = layer.config->find("dropout");

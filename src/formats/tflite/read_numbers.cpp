@@ -91,7 +91,7 @@ namespace {
 // bytes along, whatever these stand for behind them: a transposition that turns nothing does that.
 void keep_bytes(Graph& graph, ValueId result) {
   const NodeId producer = graph[result].producer;
-  if (!producer || !std::holds_alternative<Identity>(graph[producer].op)) return;
+  if (!producer || !holds_alternative<Identity>(graph[producer].op)) return;
   const Value& x = graph[graph[producer].inputs[0]];
   if (!x.quantization || !graph[result].quantization || *x.quantization == *graph[result].quantization) return;
   Sizes axes(static_cast<std::size_t>(x.type.rank()));

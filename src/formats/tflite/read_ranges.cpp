@@ -20,7 +20,7 @@ class Bounds {
     const NodeId node = graph_[v].producer;
     if (!node || left_ == 0) return std::nullopt;
     --left_;
-    return std::visit([&](const auto& op) { return of(op, graph_[node]); }, graph_[node].op);
+    return graph_[node].op.visit([&](const auto& op) { return of(op, graph_[node]); });
   }
 
  private:

@@ -88,7 +88,7 @@ SizeNumber size_number(const Graph& graph, ValueId value, Size axis) {
     for (const ValueId input : node.inputs) {
       if (!input) continue;
       const Size own = axis - (static_cast<Size>(shape.size()) - graph[input].type.rank());
-      const bool arithmetic = std::holds_alternative<Binary>(node.op) || std::holds_alternative<Where>(node.op);
+      const bool arithmetic = holds_alternative<Binary>(node.op) || holds_alternative<Where>(node.op);
       if (arithmetic && own >= 0 && !at(graph[input].type.shape, own).known()) {
         next = input, axis = own;
         break;
@@ -96,8 +96,8 @@ SizeNumber size_number(const Graph& graph, ValueId value, Size axis) {
     }
     const bool window = traits.kind == LayerKind::Convolution || traits.kind == LayerKind::Transposed ||
                         traits.kind == LayerKind::Pooling || traits.kind == LayerKind::Resampling;
-    const bool same = traits.axes == AxisUse::Elementwise || std::holds_alternative<Softmax>(node.op) ||
-                      std::holds_alternative<PRelu>(node.op) || (window && axis == 0);
+    const bool same = traits.axes == AxisUse::Elementwise || holds_alternative<Softmax>(node.op) ||
+                      holds_alternative<PRelu>(node.op) || (window && axis == 0);
     if (same) next = node.inputs.front();
     if (!next) break;
     value = next;

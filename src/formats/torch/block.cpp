@@ -153,8 +153,8 @@ std::string Block::constant_text(ValueId v) {
       t.dtype() == DType::F32 || t.dtype() == DType::F64 || t.dtype() == DType::F16 || t.dtype() == DType::BF16;
   const bool returned = at_ >= steps_.size();  // an output of the whole: no node takes it
   if (!returned && t.count() == 1 && !value.trainable && t.dtype() == DType::F32 &&
-      std::holds_alternative<Binary>(node_->op)) {
-    const auto function = std::get<Binary>(node_->op).function;
+      holds_alternative<Binary>(node_->op)) {
+    const auto function = get<Binary>(node_->op).function;
     const bool infix = function < BinaryFunction::Maximum ||
                        (function >= BinaryFunction::Equal && function <= BinaryFunction::GreaterOrEqual);
     // A number takes no axes: only where the other side has them all.

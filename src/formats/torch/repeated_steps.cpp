@@ -20,7 +20,7 @@ constexpr python::BlockCost cost{.definition = 9, .use = 1.5, .worth = 4, .most_
 std::string word_of(const Graph& graph, const Node& node) {
   const std::string text = text_of(node.op);
   const std::string name = text.substr(0, text.find_first_of(" ("));
-  if (const auto* conv = std::get_if<Conv>(&node.op)) {
+  if (const auto* conv = get_if<Conv>(&node.op)) {
     const Dim channels = graph[node.outputs[0]].type.rank() > 1 ? graph[node.outputs[0]].type.shape[1] : Dim();
     return conv->groups > 1 && channels.size() && *channels.size() % conv->groups == 0 && conv->groups > 8 ? "depthwise"
                                                                                                            : "conv";

@@ -46,24 +46,24 @@ std::optional<fast::MapCall> Builder::map_of(const Node& node) const {
   if (node.inputs.empty() || !node.inputs[0] || !is_real(node.inputs[0]) || !is_real(node.outputs[0]))
     return std::nullopt;
   const auto number = [](double v) { return static_cast<float>(v); };
-  if (const auto* relu = std::get_if<Relu>(&node.op)) {
+  if (const auto* relu = get_if<Relu>(&node.op)) {
     if (relu->threshold != 0 || relu->strict) return std::nullopt;
     if (relu->negative_slope != 0)
       return relu->max_value ? std::nullopt
                              : std::optional(fast::MapCall{fast::Map::Leaky, number(relu->negative_slope)});
     return fast::MapCall{fast::Map::Clamp, 0, relu->max_value ? number(*relu->max_value) : infinite};
   }
-  if (const auto* clip = std::get_if<Clip>(&node.op)) {
+  if (const auto* clip = get_if<Clip>(&node.op)) {
     const float end = graph_.rules.open_bounds_are_finite ? std::numeric_limits<float>::max() : infinite;
     return fast::MapCall{fast::Map::Clamp, clip->least ? number(*clip->least) : -end,
                          clip->most ? number(*clip->most) : end};
   }
-  if (const auto* hard = std::get_if<HardSigmoid>(&node.op))
+  if (const auto* hard = get_if<HardSigmoid>(&node.op))
     return fast::MapCall{fast::Map::HardSigmoid, number(hard->alpha), number(hard->beta)};
-  if (const auto* elu = std::get_if<Elu>(&node.op)) return fast::MapCall{fast::Map::Elu, number(elu->alpha)};
-  if (const auto* affine = std::get_if<Affine>(&node.op))
+  if (const auto* elu = get_if<Elu>(&node.op)) return fast::MapCall{fast::Map::Elu, number(elu->alpha)};
+  if (const auto* affine = get_if<Affine>(&node.op))
     return fast::MapCall{fast::Map::Affine, number(affine->scale), number(affine->offset)};
-  if (const auto* unary = std::get_if<Unary>(&node.op)) switch (unary->function) {
+  if (const auto* unary = get_if<Unary>(&node.op)) switch (unary->function) {
       case Function::Sigmoid: return fast::MapCall{fast::Map::Sigmoid};
       case Function::Tanh: return fast::MapCall{fast::Map::Tanh};
       case Function::Silu: return fast::MapCall{fast::Map::Silu};
@@ -74,7 +74,7 @@ std::optional<fast::MapCall> Builder::map_of(const Node& node) const {
       case Function::Erf: return fast::MapCall{fast::Map::Erf};
       default: return std::nullopt;
     }
-  if (const auto* binary = std::get_if<Binary>(&node.op)) {  // with one number
+  if (const auto* binary = get_if<Binary>(&node.op)) {  // with one number
     if (binary->function != BinaryFunction::Multiply && binary->function != BinaryFunction::Add &&
         binary->function != BinaryFunction::Divide)
       return std::nullopt;
@@ -93,7 +93,7 @@ std::optional<Builder::Gate> Builder::gate_of(ValueId y) const {
   const auto& readers = readers_[y.slot()];
   if (readers.size() != 2 || uses_[y.slot()] != 2) return std::nullopt;
   const Node &gate = graph_[readers[0]], &product = graph_[readers[1]];
-  const auto* binary = std::get_if<Binary>(&product.op);
+  const auto* binary = get_if<Binary>(&product.op);
   if (!binary || binary->function != BinaryFunction::Multiply) return std::nullopt;
   if (gate.inputs.empty() || gate.inputs[0] != y) return std::nullopt;
   if (auto gelu = gelu_of(y, gate, product)) return gelu;
@@ -151,7 +151,7 @@ ValueId Builder::take_followers(Convolve& step, ValueId y, Layout layout, bool t
   };
   while (true) {
     const Node* next = only_reader(y);
-    if (const auto* norm = next ? std::get_if<BatchNorm>(&next->op) : nullptr; norm && !step.residual) {
+    if (const auto* norm = next ? get_if<BatchNorm>(&next->op) : nullptr; norm && !step.residual) {
       const Size rank = graph_[y].type.rank();
       const bool fits = positive_axis(norm->axis, rank) == (layout == Layout::ChannelsLast ? 1 : rank - 1);
       std::array<std::vector<float>, 4> numbers;  // gamma, beta, mean, variance
@@ -175,7 +175,7 @@ ValueId Builder::take_followers(Convolve& step, ValueId y, Layout layout, bool t
       y = next->outputs[0];
       continue;
     }
-    const auto* sum = next ? std::get_if<Binary>(&next->op) : nullptr;
+    const auto* sum = next ? get_if<Binary>(&next->op) : nullptr;
     if (sum && sum->function == BinaryFunction::Add && step.bias.empty() && !step.residual) {
       if (const auto row = row_beside(*next, y, layout)) {
         step.bias = row->floats();
@@ -236,7 +236,7 @@ bool Builder::try_map(const Node& node) {
 }
 
 bool Builder::try_pair(const Node& node) {
-  const auto* binary = std::get_if<Binary>(&node.op);
+  const auto* binary = get_if<Binary>(&node.op);
   if (!binary || binary->function > BinaryFunction::Minimum) return false;
   if (!is_real(node.inputs[0]) || !is_real(node.inputs[1]) || !is_real(node.outputs[0])) return false;
   ValueId a = node.inputs[0], b = node.inputs[1];
@@ -282,7 +282,7 @@ bool Builder::try_pair(const Node& node) {
 
 // As a convolution of one cell and one channel per group: x * scale + offset.
 bool Builder::try_norm(const Node& node) {
-  const auto* norm = std::get_if<BatchNorm>(&node.op);
+  const auto* norm = get_if<BatchNorm>(&node.op);
   if (!norm || !is_real(node.inputs[0])) return false;
   const Size rank = graph_[node.inputs[0]].type.rank(), axis = positive_axis(norm->axis, rank);
   if (rank < 2 || (axis != 1 && axis != rank - 1)) return false;

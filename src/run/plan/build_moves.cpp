@@ -24,7 +24,7 @@ bool keeps_order(const Sizes& shape, const Sizes& permutation) {
 
 // Parts that nobody holds in place become parts of the whole; others are copied.
 bool Builder::try_concat(const Node& node) {
-  const auto* concat = std::get_if<Concat>(&node.op);
+  const auto* concat = get_if<Concat>(&node.op);
   if (!concat || !is_real(node.outputs[0])) return false;
   const auto rank = graph_[node.outputs[0]].type.rank();
   bool any_last = false;
@@ -88,7 +88,7 @@ bool Builder::try_view(const Node& node) {
   if (node.inputs.empty() || !node.inputs[0] || !is_real(node.inputs[0])) return false;
   const ValueId x = node.inputs[0], y = node.outputs[0];
   if (node.outputs.size() != 1 || *checked_count(shape_of(x)) == 0) return false;
-  if (const auto* transpose = std::get_if<Transpose>(&node.op)) {
+  if (const auto* transpose = get_if<Transpose>(&node.op)) {
     if (usual_layout(x) == Layout::AsIs && keeps_order(shape_of(x), transpose->permutation)) {
       set(y, Layout::AsIs, view(dense(need(x, Layout::AsIs), node.layer), shape_of(y)));
       return true;
@@ -103,7 +103,7 @@ bool Builder::try_view(const Node& node) {
     set(y, layout, view(from, laid(y, layout)));
     return true;
   }
-  if (traits_of(node.op).contents != Contents::Kept || std::holds_alternative<Cast>(node.op)) return false;
+  if (traits_of(node.op).contents != Contents::Kept || holds_alternative<Cast>(node.op)) return false;
   const bool is_same = shape_of(x) == shape_of(y);
   const Layout layout = is_same ? usual_layout(x) : Layout::AsIs;
   const PlaceId from = need(x, layout);
@@ -113,7 +113,7 @@ bool Builder::try_view(const Node& node) {
 }
 
 bool Builder::try_slice(const Node& node) {
-  const auto* slice = std::get_if<Slice>(&node.op);
+  const auto* slice = get_if<Slice>(&node.op);
   if (!slice || slice->step != 1 || !is_real(node.inputs[0]) || graph_[node.inputs[0]].constant) return false;
   const ValueId x = node.inputs[0], y = node.outputs[0];
   const Sizes shape = shape_of(x);

@@ -9,9 +9,9 @@
 namespace convoy::plan {
 
 bool Builder::try_pool(const Node& node) {
-  const auto* most = std::get_if<MaxPool>(&node.op);
-  const auto* average = std::get_if<AveragePool>(&node.op);
-  const auto* adaptive = std::get_if<AdaptivePool>(&node.op);
+  const auto* most = get_if<MaxPool>(&node.op);
+  const auto* average = get_if<AveragePool>(&node.op);
+  const auto* adaptive = get_if<AdaptivePool>(&node.op);
   if ((!most && !average && !adaptive) || !is_real(node.inputs[0])) return false;
   if ((most && most->positions != Positions::None) || (adaptive && adaptive->positions != Positions::None))
     return false;
@@ -50,7 +50,7 @@ bool Builder::try_pool(const Node& node) {
 }
 
 bool Builder::try_mean(const Node& node) {
-  const auto* reduce = std::get_if<Reduce>(&node.op);
+  const auto* reduce = get_if<Reduce>(&node.op);
   if (!reduce || (reduce->reduction != Reduction::Mean && reduce->reduction != Reduction::Sum)) return false;
   if (!is_real(node.inputs[0])) return false;
   const Sizes shape = shape_of(node.inputs[0]);
@@ -68,7 +68,7 @@ bool Builder::try_mean(const Node& node) {
 }
 
 bool Builder::try_softmax(const Node& node) {
-  const auto* softmax = std::get_if<Softmax>(&node.op);
+  const auto* softmax = get_if<Softmax>(&node.op);
   if (!softmax || softmax->logarithm || softmax->axes.size() != 1 || !is_real(node.inputs[0])) return false;
   const Sizes shape = shape_of(node.inputs[0]);
   const auto rank = static_cast<Size>(shape.size());

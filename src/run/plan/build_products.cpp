@@ -27,7 +27,7 @@ bool Builder::convolution(const Node& node, const O& op) {
   for (std::size_t i = 0; pad && i < walks->size(); ++i) {
     const auto axis = static_cast<std::size_t>(op.axes.spatial(static_cast<Size>(i)));
     (*walks)[i].in = shape_of(pad->inputs[0])[axis];
-    (*walks)[i].before += std::get<Pad>(pad->op).before[axis];
+    (*walks)[i].before += get<Pad>(pad->op).before[axis];
   }
   plain::set_kernel_strides(p, op.kernel_order);
   if (!all_finite(*weights)) return false;
@@ -58,14 +58,14 @@ bool Builder::convolution(const Node& node, const O& op) {
 }
 
 bool Builder::try_convolution(const Node& node) {
-  if (const auto* conv = std::get_if<Conv>(&node.op)) return convolution(node, *conv);
-  if (const auto* conv = std::get_if<ConvTranspose>(&node.op)) return convolution(node, *conv);
+  if (const auto* conv = get_if<Conv>(&node.op)) return convolution(node, *conv);
+  if (const auto* conv = get_if<ConvTranspose>(&node.op)) return convolution(node, *conv);
   return false;
 }
 
 bool Builder::try_product(const Node& node) {
-  const auto* linear = std::get_if<Linear>(&node.op);
-  const auto* product = std::get_if<MatMul>(&node.op);
+  const auto* linear = get_if<Linear>(&node.op);
+  const auto* product = get_if<MatMul>(&node.op);
   if ((!linear && !product) || !is_real(node.inputs[0])) return false;
   const auto& weights = graph_[node.inputs[1]].constant;
   const bool has_bias = linear && node.inputs.size() > 2 && node.inputs[2];

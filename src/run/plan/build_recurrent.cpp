@@ -68,7 +68,7 @@ bool Builder::recurrent(const Node& node, const O& op, fast::Cell cell) {
   // What was walked backwards is often turned around at once.
   ValueId y = node.outputs[0];
   const Node* const next = op.backwards && op.returns_sequence ? only_reader(y) : nullptr;
-  const auto* const turn = next ? std::get_if<Slice>(&next->op) : nullptr;
+  const auto* const turn = next ? get_if<Slice>(&next->op) : nullptr;
   if (turn && positive_axis(turn->axis, 3) == 1 && turn->step == -1 && shape_of(next->outputs[0]) == shape_of(y)) {
     finish(*next);
     y = next->outputs[0], step.keeps_order = true;
@@ -85,9 +85,9 @@ bool Builder::recurrent(const Node& node, const O& op, fast::Cell cell) {
 }
 
 bool Builder::try_recurrent(const Node& node) {
-  if (const auto* op = std::get_if<Lstm>(&node.op)) return recurrent(node, *op, fast::Cell::Lstm);
-  if (const auto* op = std::get_if<Gru>(&node.op)) return recurrent(node, *op, fast::Cell::Gru);
-  if (const auto* op = std::get_if<SimpleRnn>(&node.op)) return recurrent(node, *op, fast::Cell::Simple);
+  if (const auto* op = get_if<Lstm>(&node.op)) return recurrent(node, *op, fast::Cell::Lstm);
+  if (const auto* op = get_if<Gru>(&node.op)) return recurrent(node, *op, fast::Cell::Gru);
+  if (const auto* op = get_if<SimpleRnn>(&node.op)) return recurrent(node, *op, fast::Cell::Simple);
   return false;
 }
 

@@ -8,7 +8,7 @@
 namespace convoy::plan {
 
 bool Builder::try_resize(const Node& node) {
-  const auto* resize = std::get_if<Resize>(&node.op);
+  const auto* resize = get_if<Resize>(&node.op);
   if (!resize || !is_real(node.inputs[0])) return false;
   const Sizes shape = shape_of(node.inputs[0]), out = shape_of(node.outputs[0]);
   const std::size_t rank = shape.size();
@@ -37,7 +37,7 @@ bool Builder::try_resize(const Node& node) {
 }
 
 bool Builder::try_layer_norm(const Node& node) {
-  const auto* norm = std::get_if<LayerNorm>(&node.op);
+  const auto* norm = get_if<LayerNorm>(&node.op);
   if (!norm || norm->keras_rms_scaling || norm->axes.size() != 1 || !is_real(node.inputs[0])) return false;
   const Sizes shape = shape_of(node.inputs[0]);
   const auto rank = static_cast<Size>(shape.size());
@@ -60,7 +60,7 @@ bool Builder::try_layer_norm(const Node& node) {
 }
 
 bool Builder::try_permute(const Node& node) {
-  const auto* transpose = std::get_if<Transpose>(&node.op);
+  const auto* transpose = get_if<Transpose>(&node.op);
   if (!transpose || !is_real(node.inputs[0]) || *checked_count(shape_of(node.inputs[0])) == 0) return false;
   const PlaceId x = dense(need(node.inputs[0], Layout::AsIs), node.layer);
   auto& step = add<PermuteAxes>(node, "transpose");
@@ -85,7 +85,7 @@ void Builder::cut(const Node& node, std::string what, ValueId y, std::size_t axi
 }
 
 bool Builder::try_split(const Node& node) {
-  const auto* split = std::get_if<Split>(&node.op);
+  const auto* split = get_if<Split>(&node.op);
   if (!split || !is_real(node.inputs[0])) return false;
   for (const ValueId v : node.outputs)
     if (*checked_count(shape_of(v)) == 0) return false;
@@ -99,7 +99,7 @@ bool Builder::try_split(const Node& node) {
 }
 
 bool Builder::try_pair_products(const Node& node) {
-  if (!std::holds_alternative<MatMul>(node.op) || !is_real(node.outputs[0])) return false;
+  if (!holds_alternative<MatMul>(node.op) || !is_real(node.outputs[0])) return false;
   const ValueId left = node.inputs[0], right = node.inputs[1];
   if (!is_real(left) || !is_real(right) || graph_[left].constant || graph_[right].constant) return false;
   const Sizes a = shape_of(left), b = shape_of(right);

@@ -158,11 +158,11 @@ Status Builder::plain_node(const Node& node) {
 }
 
 bool Builder::may_wait(const Node& node) const {
-  const auto* pad = std::get_if<Pad>(&node.op);
+  const auto* pad = get_if<Pad>(&node.op);
   if (!pad || pad->mode != PadMode::Constant || pad->value != 0 || pad->repeats || !is_real(node.inputs[0]))
     return false;
   const Node* next = only_reader(node.outputs[0]);
-  const auto* conv = next ? std::get_if<Conv>(&next->op) : nullptr;
+  const auto* conv = next ? get_if<Conv>(&next->op) : nullptr;
   if (!conv || next->inputs[0] != node.outputs[0]) return false;
   for (std::size_t i = 0; i < pad->before.size(); ++i) {
     const auto axis = static_cast<Size>(i);
@@ -174,7 +174,7 @@ bool Builder::may_wait(const Node& node) const {
 }
 
 const Node* Builder::waiting_pad(const Node& node) const {
-  return std::holds_alternative<Conv>(node.op) ? pad_of_[node.inputs[0].slot()] : nullptr;
+  return holds_alternative<Conv>(node.op) ? pad_of_[node.inputs[0].slot()] : nullptr;
 }
 
 Status Builder::build_node(const Node& node) {

@@ -67,7 +67,7 @@ namespace {
 bool moves_bytes(const Op& op, const QuantizedCall& call) {
   const Quantization* out = call.out.empty() ? nullptr : call.out[0];
   const auto holds = [](const Held& held) { return held.tensor && held.quantization; };
-  const bool is_choice = std::holds_alternative<Where>(op);
+  const bool is_choice = holds_alternative<Where>(op);
   return out && traits_of(op).moves_numbers() && traits_of(op).contents != Contents::Filled &&
          (is_choice || std::ranges::count_if(call.in, holds) == 1) &&
          std::ranges::all_of(call.in, [&](const Held& held) {

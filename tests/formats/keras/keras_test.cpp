@@ -35,7 +35,7 @@ std::string chain(const std::string& layers, const std::string& version = "3.15.
 template <class T>
 T only(const Graph& graph) {
   for (const Node& node : graph.nodes)
-    if (const T* op = std::get_if<T>(&node.op)) return *op;
+    if (const T* op = get_if<T>(&node.op)) return *op;
   ADD_FAILURE() << "the graph has no " << T::name;
   return T{};
 }
@@ -147,7 +147,7 @@ TEST(Keras, NormsOfAPolicyOf16BitsComputeInFloat32) {
   const auto graph = structure(chain(R"({"class_name": "BatchNormalization", "config": {"name": "bn", "axis": [3],
     "dtype": "mixed_bfloat16"}})"));
   ASSERT_EQ(graph.nodes.size(), 4);
-  EXPECT_TRUE(std::holds_alternative<BatchNorm>(graph.nodes[2].op));
+  EXPECT_TRUE(holds_alternative<BatchNorm>(graph.nodes[2].op));
   EXPECT_EQ(graph[graph.nodes[2].inputs[1]].type.dtype, DType::F32);
   EXPECT_EQ(graph[graph.outputs[0]].type.dtype, DType::BF16);
   EXPECT_EQ(graph[graph.outputs[0]].name, "bn");
@@ -169,7 +169,7 @@ TEST(Keras, AMaskStaysWhereALayerTurnsItsInputIntoItsOwnType) {
          {"class_name": "Masking", "config": {"name": "masking", "mask_value": 0.0}},
          {"class_name": "GlobalAveragePooling1D", "config": {"name": "mean", "dtype": "mixed_float16"}})"));
   for (const Node& node : graph.nodes) {
-    const auto* reduce = std::get_if<Reduce>(&node.op);
+    const auto* reduce = get_if<Reduce>(&node.op);
     EXPECT_FALSE(reduce && reduce->reduction == Reduction::Mean);
   }
   EXPECT_EQ(graph[graph.outputs.front()].type.dtype, DType::F16);

@@ -58,13 +58,13 @@ TEST(ReadTflite, ARangeOfStepsIsAClipWhereNothingElseKeepsNumbersInIt) {
   ASSERT_TRUE(graph) << message(graph.error());
   std::size_t bounded = 0, clips = 0, cut = 0;
   for (const Node& node : graph->nodes) {
-    if (std::holds_alternative<Relu>(node.op)) ++bounded;
-    const auto* clip = std::get_if<Clip>(&node.op);
+    if (holds_alternative<Relu>(node.op)) ++bounded;
+    const auto* clip = get_if<Clip>(&node.op);
     if (!clip) continue;
     ++clips;
     const NodeId before = (*graph)[node.inputs[0]].producer;
     ASSERT_TRUE(before);
-    if (!std::holds_alternative<Relu>((*graph)[before].op)) continue;
+    if (!holds_alternative<Relu>((*graph)[before].op)) continue;
     ++cut;
     EXPECT_LT(*clip->most, 6 - *clip->most / 255) << node.layer;
   }

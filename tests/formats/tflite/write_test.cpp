@@ -155,7 +155,7 @@ Spelling spelled_in_file(const Graph& graph) {
   const auto read = tflite::read_model(blob_of(file), {});
   EXPECT_TRUE(read) << message(read.error());
   for (const Node& node : read->nodes)
-    if (const auto* conv = std::get_if<Conv>(&node.op)) return conv->paddings[0].spelling;
+    if (const auto* conv = get_if<Conv>(&node.op)) return conv->paddings[0].spelling;
   return Spelling::Explicit;
 }
 

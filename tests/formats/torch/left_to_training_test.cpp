@@ -31,7 +31,7 @@ Notes notes_of(const std::string& init, const std::string& forward = "self.a(x)"
 std::vector<Dropout> dropouts_of(const std::string& init, const std::string& forward, const Shape& shape) {
   std::vector<Dropout> all;
   for (const Node& node : graph_of(init, forward, shape).nodes)
-    if (const auto* dropout = std::get_if<Dropout>(&node.op)) all.push_back(*dropout);
+    if (const auto* dropout = get_if<Dropout>(&node.op)) all.push_back(*dropout);
   return all;
 }
 

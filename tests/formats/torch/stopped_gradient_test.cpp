@@ -21,7 +21,7 @@ int stops_in(const std::string& methods, const std::string& forward) {
   EXPECT_TRUE(graph) << message(graph.error());
   int count = 0;
   for (const Node& node : graph ? graph->nodes : std::vector<Node>())
-    if (const auto* identity = std::get_if<Identity>(&node.op)) count += identity->stops_gradient;
+    if (const auto* identity = get_if<Identity>(&node.op)) count += identity->stops_gradient;
   return count;
 }
 

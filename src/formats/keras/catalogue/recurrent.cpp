@@ -513,9 +513,9 @@ Status write_simple_rnn(const SimpleRnn& op, Sink& sink) { return write_cell(op,
 Result<LayerConfig> said_at(NodeId node, Sink& sink) {
   sink.begin(node);
   const Op& op = sink.node().op;
-  if (const auto* lstm = std::get_if<Lstm>(&op)) return said_of(*lstm, sink);
-  if (const auto* gru = std::get_if<Gru>(&op)) return said_of(*gru, sink);
-  return said_of(std::get<SimpleRnn>(op), sink);
+  if (const auto* lstm = get_if<Lstm>(&op)) return said_of(*lstm, sink);
+  if (const auto* gru = get_if<Gru>(&op)) return said_of(*gru, sink);
+  return said_of(get<SimpleRnn>(op), sink);
 }
 
 }  // namespace

@@ -271,14 +271,14 @@ Values filled_like(Use& use) {
 template <class Op>
 const Node* made_by(const Graph& graph, ValueId value) {
   const NodeId maker = graph[value].producer;
-  return maker && std::holds_alternative<Op>(graph[maker].op) ? &graph[maker] : nullptr;
+  return maker && holds_alternative<Op>(graph[maker].op) ? &graph[maker] : nullptr;
 }
 
 // The list whose cells are counted by adding up as many ones; nothing: another number.
 ValueId counted_list(const Graph& graph, ValueId number) {
   const Node* sum = made_by<Reduce>(graph, number);
   const Node* ones = sum ? made_by<ExpandLike>(graph, sum->inputs.front()) : nullptr;
-  if (!ones || std::get<Reduce>(sum->op).reduction != Reduction::Sum) return {};
+  if (!ones || get<Reduce>(sum->op).reduction != Reduction::Sum) return {};
   const auto& one = graph[ones->inputs[0]].constant;
   const bool is_one = one && one->shape() == Sizes{1} && one->doubles().front() == 1;
   return is_one && graph[ones->inputs[1]].type.rank() == 1 ? ones->inputs[1] : ValueId{};
@@ -299,7 +299,7 @@ Values slice(Use& use) {
     if (call.failed()) return {};
     const Graph& graph = call.builder().graph;
     const Node* least = made_by<Binary>(graph, start);
-    if (least && std::get<Binary>(least->op).function == BinaryFunction::Minimum && sizes == Sizes{-1}) {
+    if (least && get<Binary>(least->op).function == BinaryFunction::Minimum && sizes == Sizes{-1}) {
       const ValueId own = counted_list(graph, least->inputs[0]), other = counted_list(graph, least->inputs[1]);
       if (own == x && other) return use.add(SliceBehind{}, {x, other});
     }

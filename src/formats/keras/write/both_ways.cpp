@@ -20,9 +20,9 @@ std::optional<RecurrentWalk> walk_of(const Op& op) {
     forward.backwards = false;
     walk = RecurrentWalk{forward, cell->backwards, cell->returns_sequence};
   };
-  take(std::get_if<Lstm>(&op));
-  take(std::get_if<Gru>(&op));
-  take(std::get_if<SimpleRnn>(&op));
+  take(get_if<Lstm>(&op));
+  take(get_if<Gru>(&op));
+  take(get_if<SimpleRnn>(&op));
   return walk;
 }
 
@@ -42,8 +42,8 @@ class Finder {
     if (node.inputs.size() != 2 || !node.inputs[0] || !node.inputs[1]) return {};
     const TensorType& type = graph_[node.inputs[0]].type;
     if (type.shape != graph_[node.inputs[1]].type.shape) return {};
-    if (const auto* concat = std::get_if<Concat>(&node.op)) return concat->axis == type.rank() - 1 ? "concat" : "";
-    const auto* binary = std::get_if<Binary>(&node.op);
+    if (const auto* concat = get_if<Concat>(&node.op)) return concat->axis == type.rank() - 1 ? "concat" : "";
+    const auto* binary = get_if<Binary>(&node.op);
     if (!binary) return {};
     return binary->function == BinaryFunction::Add ? "sum" : binary->function == BinaryFunction::Multiply ? "mul" : "";
   }

@@ -14,14 +14,14 @@ namespace {
 
 // What to call a layer beside the main one of its source layer.
 std::string word_of(const Op& op) {
-  if (std::holds_alternative<Transpose>(op)) return "permute";
-  if (const auto* pad = std::get_if<Pad>(&op))
+  if (holds_alternative<Transpose>(op)) return "permute";
+  if (const auto* pad = get_if<Pad>(&op))
     return std::ranges::any_of(pad->before, [](Size n) { return n < 0; }) ||
                    std::ranges::any_of(pad->after, [](Size n) { return n < 0; })
                ? "crop"
                : "pad";
-  if (std::holds_alternative<Unary>(op) || std::holds_alternative<Relu>(op) || std::holds_alternative<Clip>(op) ||
-      std::holds_alternative<Elu>(op) || std::holds_alternative<Softmax>(op))
+  if (holds_alternative<Unary>(op) || holds_alternative<Relu>(op) || holds_alternative<Clip>(op) ||
+      holds_alternative<Elu>(op) || holds_alternative<Softmax>(op))
     return "activation";
   return std::string(name_of(op));
 }

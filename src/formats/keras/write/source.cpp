@@ -112,7 +112,7 @@ std::string load_text(const SourceOptions& o) {
 // TensorFlow's kernels for plain processors refuse dilation in transposed convolutions; its compiler does not.
 bool runs_only_compiled(const Graph& graph) {
   return std::ranges::any_of(graph.nodes, [](const Node& node) {
-    const auto* conv = std::get_if<ConvTranspose>(&node.op);
+    const auto* conv = get_if<ConvTranspose>(&node.op);
     return conv && std::ranges::any_of(conv->windows, [](const Window& w) { return w.dilation > 1; });
   });
 }

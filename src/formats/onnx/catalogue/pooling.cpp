@@ -256,7 +256,7 @@ Attributes same_attributes(const Pool& op) {
 // Then pads or a partial window are no reason to leave the folding be: a second result, which nobody reads, is.
 bool stands_behind_pad(const Sink& sink) {
   const NodeId producer = sink.graph()[sink.node().inputs[0]].producer;
-  return producer && std::holds_alternative<Pad>(sink.graph()[producer].op);
+  return producer && holds_alternative<Pad>(sink.graph()[producer].op);
 }
 
 Status write_max_pool(const MaxPool& op, Sink& sink) {

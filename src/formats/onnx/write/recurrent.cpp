@@ -125,7 +125,7 @@ Status write_cell(const Cell& cell, Sink& sink) {
   const Size width = recurrent->shape()[cell.gates == GateOrder::Keras ? 1 : 0], units = width / blocks;
   auto attributes = attributes_of(cell, units, sink);
   if (!attributes) return pass(attributes);
-  if (cell.op == "GRU" && std::get<Gru>(sink.node().op).reset_after)
+  if (cell.op == "GRU" && get<Gru>(sink.node().op).reset_after)
     attributes->emplace_back("linear_before_reset", Size{1});
   const TimeFirst::Cell& around = sink.cell();
   const std::string x =

@@ -112,9 +112,9 @@ Result<std::optional<GraphReader::Slots>> GraphReader::repeated_cells(const Grap
     return producer ? &graph_[producer] : nullptr;
   };
   const Node* tiled = made_by(inputs[0]->value);
-  const Tile* tile = tiled ? std::get_if<Tile>(&tiled->op) : nullptr;
+  const Tile* tile = tiled ? get_if<Tile>(&tiled->op) : nullptr;
   const Node* widened = tile ? made_by(tiled->inputs[0]) : nullptr;
-  const Unsqueeze* put_in = widened ? std::get_if<Unsqueeze>(&widened->op) : nullptr;
+  const Unsqueeze* put_in = widened ? get_if<Unsqueeze>(&widened->op) : nullptr;
   if (!wanted || !put_in || put_in->axes != Sizes{tile->axis} || tile->axis < 1) return std::nullopt;
   const ValueId x = widened->inputs[0];
   const Size axis = tile->axis - 1, times = tile->times;

@@ -252,7 +252,7 @@ Status write_gather(const Gather& op, Sink& sink) {
 // Whether the places are the same for all that stand along the last axis, which is the one behind `axis`.
 bool picks_rows(const Sink& sink, Size axis) {
   const NodeId maker = sink.graph()[sink.node().inputs[1]].producer;
-  const auto* tile = maker ? std::get_if<Tile>(&sink.graph()[maker].op) : nullptr;
+  const auto* tile = maker ? get_if<Tile>(&sink.graph()[maker].op) : nullptr;
   if (!tile || tile->axis != sink.rank() - 1 || axis != sink.rank() - 2 || sink.dim(tile->axis) != Dim(tile->times) ||
       sink.dim(tile->axis, 1) != Dim(tile->times))
     return false;

@@ -11,24 +11,24 @@ namespace {
 
 // As the options say it; 0: none that is fused.
 Size fused_word(const Op& op) {
-  if (const auto* relu = std::get_if<Relu>(&op)) {
+  if (const auto* relu = get_if<Relu>(&op)) {
     if (relu->negative_slope != 0 || relu->threshold != 0) return 0;
     if (!relu->max_value) return 1;
     return *relu->max_value == 6 ? 3 : 0;
   }
-  const auto* clip = std::get_if<Clip>(&op);
+  const auto* clip = get_if<Clip>(&op);
   return clip && clip->least == -1.0 && clip->most == 1.0 ? 2 : 0;
 }
 
 bool takes_activation(const Graph& graph, const Node& node) {
   if (graph[node.outputs[0]].type.dtype != DType::F32) return false;
-  if (const auto* binary = std::get_if<Binary>(&node.op))
+  if (const auto* binary = get_if<Binary>(&node.op))
     return binary->function == BinaryFunction::Add || binary->function == BinaryFunction::Subtract ||
            binary->function == BinaryFunction::Multiply || binary->function == BinaryFunction::Divide;
-  if (const auto* linear = std::get_if<Linear>(&node.op); linear) return graph[node.inputs[1]].constant.has_value();
-  if (const auto* pool = std::get_if<MaxPool>(&node.op)) return pool->axes.space <= 2;
-  if (const auto* pool = std::get_if<AveragePool>(&node.op)) return pool->axes.space <= 2;
-  return std::holds_alternative<Conv>(node.op);
+  if (const auto* linear = get_if<Linear>(&node.op); linear) return graph[node.inputs[1]].constant.has_value();
+  if (const auto* pool = get_if<MaxPool>(&node.op)) return pool->axes.space <= 2;
+  if (const auto* pool = get_if<AveragePool>(&node.op)) return pool->axes.space <= 2;
+  return holds_alternative<Conv>(node.op);
 }
 
 }  // namespace

@@ -159,7 +159,7 @@ std::vector<ValueId> instance_norm_layer(FunctionCall& call) {
 std::string axis_comment(const Call& c) {
   const Value& x = c.graph()[c.node().inputs[0]];
   if (!x.producer || c.graph()[x.producer].layer != c.node().layer) return {};
-  const auto* moved = std::get_if<Transpose>(&c.graph()[x.producer].op);
+  const auto* moved = get_if<Transpose>(&c.graph()[x.producer].op);
   if (!moved || moved->permutation.size() < 3 || moved->permutation[1] == 1) return {};
   const Size axis = moved->permutation[1];
   if (moved->permutation.size() == 4 && axis >= 2) return axis == 2 ? "over the rows" : "over the columns";

@@ -78,7 +78,7 @@ Results cast(FunctionCall& call) {
 Results contiguous(FunctionCall& call) {
   const ValueId x = call.tensor("input");
   const Op* const maker = call.made_by(x);
-  const bool lies_otherwise = maker && std::holds_alternative<Transpose>(*maker) && is_half(call.type(x).dtype);
+  const bool lies_otherwise = maker && holds_alternative<Transpose>(*maker) && is_half(call.type(x).dtype);
   const Results made = cast(call);
   return lies_otherwise && !call.failed() ? Results{call.add(Identity{}, {x})} : made;
 }

@@ -135,9 +135,9 @@ std::vector<ValueId> constant_pad(FunctionCall& call) {
 const std::vector<Window>* window_behind(const Call& c) {
   for (const Node& node : c.graph().nodes) {
     if (node.inputs.empty() || node.inputs[0] != c.node().outputs[0] || node.layer != c.node().layer) continue;
-    if (const auto* conv = std::get_if<Conv>(&node.op)) return &conv->windows;
-    if (const auto* pool = std::get_if<MaxPool>(&node.op)) return &pool->windows;
-    if (const auto* pool = std::get_if<AveragePool>(&node.op)) return &pool->windows;
+    if (const auto* conv = get_if<Conv>(&node.op)) return &conv->windows;
+    if (const auto* pool = get_if<MaxPool>(&node.op)) return &pool->windows;
+    if (const auto* pool = get_if<AveragePool>(&node.op)) return &pool->windows;
   }
   return nullptr;
 }

@@ -77,7 +77,7 @@ Op rounded(FunctionCall& call, Op op, ValueId x, const Weights& w, StepOrder ste
 // PyTorch joins the input's product and its bias where the numbers lie in the order of time.
 StepOrder order_of_steps(const FunctionCall& call, ValueId x, bool batch_first) {
   const Op* const maker = call.made_by(x);
-  const auto* const moved = maker ? std::get_if<Transpose>(maker) : nullptr;
+  const auto* const moved = maker ? get_if<Transpose>(maker) : nullptr;
   const bool is_swapped = moved && moved->permutation == Sizes{1, 0, 2};
   return batch_first ? is_swapped ? StepOrder::TorchTimeFirst : StepOrder::TorchBatchFirst
          : moved     ? StepOrder::TorchBatchFirst
@@ -113,7 +113,7 @@ Walked walk_counted(FunctionCall& call, const std::string& kind, ValueId x, cons
   const CountedSteps steps = counted_steps(Shape{call.dim(x, 0), call.dim(x, 1)}, counts, add, whole);
   if (backwards) x = at_steps(x, *features, steps.order, add);
   Op op = rounded(call, cell(kind, false), x, w, StepOrder::TorchTimeFirst);
-  if (auto* lstm = std::get_if<Lstm>(&op)) lstm->returns_cell = false;
+  if (auto* lstm = get_if<Lstm>(&op)) lstm->returns_cell = false;
   const ValueId state = w.projection ? behind_projection(call, w.state, w.projection) : w.state;
   const auto made = call.add_all(op, {x, w.input, state, w.input_bias, w.state_bias, first.state, first.cell});
   if (call.failed()) return {};

@@ -319,8 +319,8 @@ Status write_gather_elements(const GatherElements& op, Call& c) {
   const Tensor* known = c.constant(1);
   const NodeId maker = c.graph()[v].producer;
   const bool from_front = known ? std::ranges::all_of(known->integers(), [](Size i) { return i >= 0; })
-                                : maker && (std::holds_alternative<ArgExtreme>(c.graph()[maker].op) ||
-                                            std::holds_alternative<TopK>(c.graph()[maker].op));
+                                : maker && (holds_alternative<ArgExtreme>(c.graph()[maker].op) ||
+                                            holds_alternative<TopK>(c.graph()[maker].op));
   const std::string x = c.name(0);
   std::string indices = whole(c.follow(1), c.type(1).dtype);
   if (!from_front) indices = fmt::format("({}) % {}.shape[{}]", indices, x, op.axis);

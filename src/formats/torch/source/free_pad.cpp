@@ -170,7 +170,7 @@ Result<std::vector<ValueId>> Tracer::call_padded(Interpreter& in, const Function
 
 Result<ValueId> Tracer::with_free_pad(Interpreter& in, const FreePad& pad, ValueId result) {
   const NodeId producer = graph[result].producer;
-  auto* conv = producer ? std::get_if<Conv>(&graph[producer].op) : nullptr;
+  auto* conv = producer ? get_if<Conv>(&graph[producer].op) : nullptr;
   if (!conv) return fail(Fault::Usage, "pads by a size that is free in front of no plain convolution; give --shape");
   const auto plain = [](const Padding& p) {
     return p.spelling == Spelling::Valid || (p.spelling == Spelling::Explicit && p.before == 0 && p.after == 0);

@@ -62,14 +62,13 @@ namespace {
 
 // Whether the first axis of the first input is that of the result.
 bool keeps_batch(const Op& op) {
-  if (const auto* reshape = std::get_if<Reshape>(&op)) return !reshape->to.empty() && reshape->to[0] == 0;
-  if (const auto* turned = std::get_if<Transpose>(&op))
-    return !turned->permutation.empty() && turned->permutation[0] == 0;
-  return std::holds_alternative<Conv>(op) || std::holds_alternative<ConvTranspose>(op) ||
-         std::holds_alternative<MaxPool>(op) || std::holds_alternative<AveragePool>(op) ||
-         std::holds_alternative<AdaptivePool>(op) || std::holds_alternative<BatchNorm>(op) ||
-         std::holds_alternative<Relu>(op) || std::holds_alternative<Unary>(op) || std::holds_alternative<Affine>(op) ||
-         std::holds_alternative<Dropout>(op) || std::holds_alternative<Flatten>(op) || std::holds_alternative<Clip>(op);
+  if (const auto* reshape = get_if<Reshape>(&op)) return !reshape->to.empty() && reshape->to[0] == 0;
+  if (const auto* turned = get_if<Transpose>(&op)) return !turned->permutation.empty() && turned->permutation[0] == 0;
+  return holds_alternative<Conv>(op) || holds_alternative<ConvTranspose>(op) || holds_alternative<MaxPool>(op) ||
+         holds_alternative<AveragePool>(op) || holds_alternative<AdaptivePool>(op) ||
+         holds_alternative<BatchNorm>(op) || holds_alternative<Relu>(op) || holds_alternative<Unary>(op) ||
+         holds_alternative<Affine>(op) || holds_alternative<Dropout>(op) || holds_alternative<Flatten>(op) ||
+         holds_alternative<Clip>(op);
 }
 
 // Where the batch axis of a value comes from; refers to nothing where that is not known.

@@ -218,7 +218,7 @@ Result<Shape> Tracer::shape_of(SourceTensor& tensor) {
 
 namespace {
 
-bool only_reorders(const Op& op) { return only_reshapes(op) || std::holds_alternative<Transpose>(op); }
+bool only_reorders(const Op& op) { return only_reshapes(op) || holds_alternative<Transpose>(op); }
 
 }  // namespace
 
