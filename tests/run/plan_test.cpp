@@ -68,6 +68,17 @@ TEST(Plan, WritesPartsOfAConcatenationInPlace) {
   expect_agreement(net.graph, inputs);
 }
 
+TEST(Plan, WritesNothingOverAConcatenationWhosePartsAreReadLater) {
+  Net net;
+  const ValueId x = net.input({2, 3, 4, 5});
+  const ValueId part = net.add(Unary{Function::Tanh}, {x});
+  const ValueId inner = net.add(Concat{3}, {x, part});
+  net.give(net.add(Relu{}, {net.add(Concat{3}, {x, inner})}));
+  net.give(net.add(Softmax{{3}}, {part}));  // made behind the sum above
+  net.give(part);
+  expect_agreement(net.graph, {random({2, 3, 4, 5}, 5)});
+}
+
 TEST(Plan, ConcatenatesAlongAnyAxis) {
   for (const Size axis : {0, 1, 2}) {
     Net net;

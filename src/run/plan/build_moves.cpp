@@ -44,6 +44,7 @@ bool Builder::try_concat(const Node& node) {
     const Size channels = part.channels();
     if (part.where == Place::Where::Arena && !part.parent && !part.is_fixed) {
       part.parent = whole, part.is_part = true, part.first_channel = first;
+      if (part.has_read_parts || !is_last_use(node.inputs[i])) places_[whole].has_read_parts = true;
     } else {
       Place copy;
       copy.shape = part.shape, copy.parent = whole, copy.is_part = true, copy.first_channel = first;

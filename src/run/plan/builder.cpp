@@ -58,7 +58,7 @@ PlaceId Builder::make(ValueId v, Layout layout) {
 PlaceId Builder::make_over(PlaceId x, ValueId x_value, ValueId y, Layout layout) {
   const Place& place = places_[x];
   const bool is_free = is_last_use(x_value) && place.where == Place::Where::Arena && !place.parent && !place.is_fixed &&
-                       !graph_[x_value].constant && place.shape == laid(y, layout);
+                       !place.has_read_parts && !graph_[x_value].constant && place.shape == laid(y, layout);
   if (!is_free) return make(y, layout);
   set(y, layout, x);
   return x;

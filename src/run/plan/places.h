@@ -24,6 +24,7 @@ struct Place {
   bool is_part = false;
   Size first_channel = 0;
   bool is_fixed = false;  // shared under another shape: it cannot become a part of something
+  bool has_read_parts = false;  // parts of it are read after it is made: nothing may be written over it
 
   Size channels() const { return shape.empty() ? 1 : shape.back(); }
   Size count() const;
