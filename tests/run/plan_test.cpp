@@ -268,7 +268,93 @@ TEST(Plan, TurnsAndSplitsAxesOfAnyValue) {
   expect_agreement(net.graph, {random({2, 7, 3, 4, 5}, 5)}, 0);
   const auto steps = steps_of(net.graph, {random({2, 7, 3, 4, 5}, 5)});
   EXPECT_NE(std::ranges::find(steps, "transpose"), steps.end());
-  EXPECT_EQ(std::ranges::count(steps, "split"), 3);
+  EXPECT_EQ(std::ranges::count(steps, "split"), 1);  // what is transposed behind it is copied once
+}
+
+TEST(Plan, FollowsNumbersThatWereMovedWithoutACopy) {
+  Net net;
+  const ValueId x = net.input({2, 3, 4, 5});
+  const ValueId y = net.add(Relu{}, {net.conv(x, 3, 18, 3)});
+  // Cells become rows of channels, as they lie.
+  const ValueId rows = net.add(Transpose{{0, 2, 1}}, {net.add(Reshape{{2, 18, 20}}, {y})});
+  net.give(net.add(Softmax{{2}, false}, {rows}));
+  // Parts of parts, with and without axes of one cell, and one that only a copy can give.
+  const ValueId parts = net.add(Transpose{{2, 0, 3, 1, 4}}, {net.add(Reshape{{2, 20, 3, 2, 3}}, {rows})});
+  const ValueId second = net.add(Slice{0, 1, 2, 1}, {parts});
+  net.give(net.add(Relu{}, {net.add(Reshape{{4, 20, 3}}, {second})}));
+  const ValueId third = net.add(Slice{3, 2, 19, 1}, {net.add(Slice{0, 2, 3, 1}, {parts})});
+  net.give(net.add(Relu{}, {net.add(Reshape{{2, 2, 51}}, {third})}));
+  const ValueId image = net.add(Transpose{{1, 3, 0, 2}}, {net.add(Reshape{{2, 2, 17, 3}}, {third})});
+  net.give(net.conv(image, 3, 5, 3));
+  net.give(net.add(Unary{Function::Tanh}, {image}));
+  const std::vector<Tensor> inputs{random({2, 3, 4, 5}, 5)};
+  // What is written into a part of something longer.
+  const ValueId half =
+      net.add(Reshape{{2, 9, 4, 5}}, {net.add(Slice{1, 9, 18, 1}, {net.add(Reshape{{2, 18, 20}}, {y})})});
+  net.give(net.conv(net.add(Concat{1}, {half, net.conv(half, 9, 6, 3)}), 15, 4, 1));
+  expect_agreement(net.graph, inputs);
+  EXPECT_EQ(std::ranges::count(steps_of(net.graph, inputs), "transpose"), 1);
+}
+
+// Queries, keys and values of `heads` heads that one product gives, or three; with what transformers put between.
+struct AttentionCase {
+  Size images = 1, queries = 19, heads = 2, depth = 5;
+  bool is_scaled = true, is_turned = true;
+  Sizes added{};  // the shape of what is added
+  bool is_added_computed = false;
+};
+
+TEST(Plan, TakesAttentionAsOneStep) {
+  for (const AttentionCase& c :
+       {AttentionCase{}, AttentionCase{.images = 3, .queries = 70, .heads = 1, .depth = 16},
+        AttentionCase{.is_scaled = false, .is_turned = false}, AttentionCase{.queries = 1},
+        AttentionCase{.images = 2, .added = {19, 19}}, AttentionCase{.images = 2, .added = {2, 1, 1, 19}},
+        AttentionCase{.heads = 3, .added = {1, 3, 19, 19}},
+        AttentionCase{.added = {1, 1, 19}, .is_added_computed = true},
+        AttentionCase{.queries = 130, .heads = 1, .depth = 1}}) {
+    Net net;
+    const Size features = c.heads * c.depth;
+    const ValueId x = net.input({c.images, c.queries, features});
+    const ValueId all = net.add(MatMul{}, {x, net.weight({features, 3 * features})});
+    const ValueId turned =
+        net.add(Transpose{{2, 0, 3, 1, 4}}, {net.add(Reshape{{c.images, c.queries, 3, c.heads, c.depth}}, {all})});
+    const auto part = [&](Size i) { return net.add(Squeeze{{0}}, {net.add(Slice{0, i, i + 1, 1}, {turned})}); };
+    const ValueId query = part(0), keys = net.add(Transpose{{0, 1, 3, 2}}, {part(1)}), values = part(2);
+    ValueId y = net.add(MatMul{}, {query, keys});
+    if (c.is_scaled)
+      y = net.add(Binary{BinaryFunction::Multiply},
+                  {y, net.graph.constant("scale", Tensor::of(Sizes{}, std::vector{0.3F}))});
+    if (!c.added.empty()) {
+      ValueId added = net.weight(c.added);
+      if (c.is_added_computed)
+        added = net.add(Unary{Function::Tanh}, {net.input(Shape(c.added.begin(), c.added.end()))});
+      y = net.add(Binary{BinaryFunction::Add}, {added, y});
+    }
+    y = net.add(MatMul{}, {net.add(Softmax{{3}, false}, {y}), values});
+    if (c.is_turned) y = net.add(Reshape{{c.images, c.queries, features}}, {net.add(Transpose{{0, 2, 1, 3}}, {y})});
+    net.give(net.add(Relu{}, {y}));
+    std::vector<Tensor> inputs{random({c.images, c.queries, features}, 5)};
+    if (c.is_added_computed) inputs.push_back(random(c.added, 6));
+    expect_agreement(net.graph, inputs);
+    const auto steps = steps_of(net.graph, inputs);
+    EXPECT_NE(std::ranges::find(steps, c.is_turned ? "attention + transpose" : "attention"), steps.end());
+    EXPECT_EQ(std::ranges::count(steps, "transpose") + std::ranges::count(steps, "slice"), 0);
+  }
+}
+
+TEST(Plan, LeavesAttentionWhoseWeightsAreReadElsewhere) {
+  Net net;
+  const ValueId q = net.input({1, 2, 9, 5}), k = net.input({1, 2, 5, 7}), v = net.input({1, 2, 7, 5});
+  const ValueId weights = net.add(Softmax{{3}, false}, {net.add(MatMul{}, {q, k})});
+  net.give(net.add(MatMul{}, {weights, v}));
+  net.give(weights);
+  const ValueId wide = net.input({3, 2, 7, 5});  // one of all weights for each
+  net.give(net.add(MatMul{}, {net.add(Softmax{{3}, false}, {net.add(MatMul{}, {k, v})}), net.add(Relu{}, {k})}));
+  net.give(net.add(MatMul{}, {net.add(Softmax{{3}, false}, {net.add(MatMul{}, {q, k})}), wide}));
+  const std::vector<Tensor> inputs{random({1, 2, 9, 5}, 5), random({1, 2, 5, 7}, 6), random({1, 2, 7, 5}, 7),
+                                   random({3, 2, 7, 5}, 8)};
+  expect_agreement(net.graph, inputs);
+  EXPECT_EQ(std::ranges::count(steps_of(net.graph, inputs), "attention"), 1);
 }
 
 TEST(Plan, CutsCellsOfAnyAxis) {

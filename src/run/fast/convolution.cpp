@@ -340,8 +340,12 @@ void Convolution<T>::pack_panel(const Phase& phase, Size panel, const Stored* fr
   for (std::size_t t = 0; t < phase.taps.size(); ++t) {
     const Stored* const own = from + phase.taps[t] * steps.tap;
     T* const at = to + static_cast<Size>(t) * inputs * columns;
-    for (Size c = 0; c < inputs; ++c)
-      for (Size o = 0; o < there; ++o) at[c * columns + o] = static_cast<T>(own[c * steps.channel + o * steps.output]);
+    for (Size c = 0; c < inputs; ++c) {
+      const Stored* const row = own + c * steps.channel;
+      if (steps.output == 1) std::copy_n(row, there, at + c * columns);
+      else
+        for (Size o = 0; o < there; ++o) at[c * columns + o] = static_cast<T>(row[o * steps.output]);
+    }
   }
 }
 

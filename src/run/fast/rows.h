@@ -18,7 +18,7 @@ enum class Map : unsigned char {
   Exp,
   Elu,  // a * (exp(x) - 1) where x is not positive
   GeluTanh,
-  GeluErf,  // x * ((erf(x / a) + 1) * b) * (1.5 - b), b 0.5 or 1: where the half stands decides what overflows
+  GeluErf,  // x * ((erf(x * (1 / a)) + 1) * b) * (1.5 - b), b 0.5 or 1: where the half stands decides what overflows
   Erf,
   Over  // x / a
 };

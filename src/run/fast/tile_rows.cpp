@@ -22,12 +22,11 @@ namespace hn = hwy::HWY_NAMESPACE;
 // In the other file that is compiled per instruction set.
 void cell(const CellCall& call);
 
-// exp(x) within 1 ulp: 2^n * exp(r), |r| <= ln(2) / 2, with the polynomial of Cephes; 2^n in two factors, so that it reaches
+// exp(x) of a number between -104 and 89, within 1 ulp: 2^n * exp(r), |r| <= ln(2) / 2, with the polynomial of Cephes; 2^n in two factors, so that it reaches
 // denormals and infinity.
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE V exponential(D d, V x) {
+HWY_INLINE V exponential_within(D d, V x) {
   const hn::RebindToSigned<D> di;
-  x = at_least(hn::Set(d, -104.0F), at_most(hn::Set(d, 89.0F), x));
   const V n = hn::Round(hn::Mul(x, hn::Set(d, 1.44269504088896341F)));
   V r = hn::NegMulAdd(n, hn::Set(d, 0.693359375F), x);
   r = hn::NegMulAdd(n, hn::Set(d, -2.12194440e-4F), r);
@@ -47,6 +46,11 @@ HWY_INLINE V exponential(D d, V x) {
   const V first = hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(half, bias)));
   const V second = hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(hn::Sub(whole, half), bias)));
   return hn::Mul(hn::Mul(p, first), second);
+}
+
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V exponential(D d, V x) {
+  return exponential_within(d, at_least(hn::Set(d, -104.0F), at_most(hn::Set(d, 89.0F), x)));
 }
 
 template <class D, class V = hn::Vec<D>>
@@ -70,18 +74,17 @@ HWY_INLINE V tangent(D d, V x) {
 }
 
 // Within 2 ulp: least largest relative errors of polynomials fitted to erf(x) / x - 1 in x^2 near zero, and to
-// (log(1 - erf(x)) + x) / x elsewhere; behind 4 it is 1.
+// (log(1 - erf(x)) + x) / x elsewhere; from 4 on it rounds to 1.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V error_function(D d, V x) {
   const auto times = [&](V v, V by, float more) HWY_ATTR { return hn::MulAdd(v, by, hn::Set(d, more)); };
-  const V one = hn::Set(d, 1.0F), size = hn::Abs(x), square = hn::Mul(x, x);
+  const V one = hn::Set(d, 1.0F), size = at_most(hn::Set(d, 4.0F), hn::Abs(x)), square = hn::Mul(x, x);
   V far = times(hn::Set(d, 2.139889257e-4F), size, -3.214986296e-3F);
   far = times(far, size, 2.289005555e-2F);
   far = times(far, size, -1.052619740e-1F);
   far = times(far, size, -6.357182264e-1F);
   far = times(far, size, -1.285143942e-1F);
-  far = hn::Sub(one, exponential(d, hn::MulAdd(far, size, hn::Neg(size))));
-  far = hn::IfThenElse(hn::Gt(size, hn::Set(d, 4.0F)), one, far);
+  far = hn::Sub(one, exponential_within(d, hn::MulAdd(far, size, hn::Neg(size))));
   V near = times(hn::Set(d, -5.918321549e-4F), square, 4.978923593e-3F);
   near = times(near, square, -2.675690502e-2F);
   near = times(near, square, 1.128154919e-1F);
@@ -111,7 +114,7 @@ HWY_INLINE V mapped(D d, V x, V a, V b) {
     const V inner = hn::Mul(hn::Set(d, 0.797884560802865F), hn::MulAdd(hn::Set(d, 0.044715F), cube, x));
     return hn::Mul(x, hn::Mul(hn::Set(d, 0.5F), hn::Add(one, tangent(d, inner))));
   } else if constexpr (map == Map::GeluErf) {
-    return hn::Mul(hn::Mul(x, hn::Mul(hn::Add(error_function(d, hn::Div(x, a)), one), b)),
+    return hn::Mul(hn::Mul(x, hn::Mul(hn::Add(error_function(d, hn::Mul(x, a)), one), b)),
                    hn::Sub(hn::Set(d, 1.5F), b));
   } else if constexpr (map == Map::Erf) {
     return error_function(d, x);
@@ -127,7 +130,7 @@ template <Map map>
 void map_all(const MapCall& call, const float* x, float* y, Size count) {
   const hn::ScalableTag<float> d;
   const auto lanes = static_cast<Size>(hn::Lanes(d));
-  const auto a = hn::Set(d, call.a), b = hn::Set(d, call.b);
+  const auto a = hn::Set(d, map == Map::GeluErf ? 1 / call.a : call.a), b = hn::Set(d, call.b);
   Size i = 0;
   for (; i + lanes <= count; i += lanes) hn::StoreU(mapped<map>(d, hn::LoadU(d, x + i), a, b), d, y + i);
   if (i == count) return;
@@ -344,13 +347,20 @@ void norm(const float* x, float* y, Size count, const float* gamma, const float*
   const auto scale = static_cast<float>(1 / std::sqrt(variance + static_cast<double>(epsilon)));
   const hn::ScalableTag<float> d;
   const auto lanes = static_cast<Size>(hn::Lanes(d));
-  for (Size c = 0; c < count; c += lanes) {
-    const auto there = hn::FirstN(d, static_cast<std::size_t>(c + lanes <= count ? lanes : count - c));
-    auto v = hn::Mul(hn::Sub(hn::MaskedLoad(there, d, x + c), hn::Set(d, mean)), hn::Set(d, scale));
-    if (gamma) v = hn::Mul(v, hn::MaskedLoad(there, d, gamma + c));
-    if (beta) v = hn::Add(v, hn::MaskedLoad(there, d, beta + c));
-    hn::BlendedStore(v, there, d, y + c);
+  const auto normed = [&](auto v) HWY_ATTR { return hn::Mul(hn::Sub(v, hn::Set(d, mean)), hn::Set(d, scale)); };
+  Size c = 0;
+  for (; c + lanes <= count; c += lanes) {
+    auto v = normed(hn::LoadU(d, x + c));
+    if (gamma) v = hn::Mul(v, hn::LoadU(d, gamma + c));
+    if (beta) v = hn::Add(v, hn::LoadU(d, beta + c));
+    hn::StoreU(v, d, y + c);
   }
+  if (c == count) return;
+  const auto there = hn::FirstN(d, static_cast<std::size_t>(count - c));
+  auto v = normed(hn::MaskedLoad(there, d, x + c));
+  if (gamma) v = hn::Mul(v, hn::MaskedLoad(there, d, gamma + c));
+  if (beta) v = hn::Add(v, hn::MaskedLoad(there, d, beta + c));
+  hn::BlendedStore(v, there, d, y + c);
 }
 
 // Where one is no number it may be any: so is what is made of it.
@@ -367,37 +377,51 @@ float most_of(const float* x, Size count) {
   return hn::GetLane(hn::MaxOfLanes(d, all));
 }
 
-// y = exp(x - most)
-void exponentials(const float* x, float most, float* y, Size count) {
+// y = exp(x - most), and the sum of them: of four vectors in float32, of all in float64.
+double exponentials(const float* x, float most, float* y, Size count) {
   const hn::ScalableTag<float> d;
-  const auto lanes = static_cast<Size>(hn::Lanes(d));
-  const auto from = hn::Set(d, most);
+  const hn::ScalableTag<double> wide;
+  const hn::Rebind<float, decltype(wide)> narrow;
+  const auto lanes = static_cast<Size>(hn::Lanes(d)), half = static_cast<Size>(hn::Lanes(wide));
+  const auto from = hn::Set(d, most), least = hn::Set(d, -104.0F);
+  const auto power = [&](auto v) HWY_ATTR { return exponential_within(d, at_least(least, hn::Sub(v, from))); };
+  auto totals = hn::Zero(wide);
+  alignas(64) float each[16];
+  const auto take = [&](auto sum) HWY_ATTR {
+    hn::Store(sum, d, each);
+    for (Size k = 0; k < lanes; k += half) totals = hn::Add(totals, hn::PromoteTo(wide, hn::LoadU(narrow, each + k)));
+  };
   Size i = 0;
-  for (; i + lanes <= count; i += lanes) hn::StoreU(exponential(d, hn::Sub(hn::LoadU(d, x + i), from)), d, y + i);
-  if (i == count) return;
-  const auto there = hn::FirstN(d, static_cast<std::size_t>(count - i));
-  hn::BlendedStore(exponential(d, hn::Sub(hn::MaskedLoad(there, d, x + i), from)), there, d, y + i);
+  for (; i + 4 * lanes <= count; i += 4 * lanes) {
+    const auto a = power(hn::LoadU(d, x + i)), b = power(hn::LoadU(d, x + i + lanes));
+    const auto c = power(hn::LoadU(d, x + i + 2 * lanes)), e = power(hn::LoadU(d, x + i + 3 * lanes));
+    hn::StoreU(a, d, y + i), hn::StoreU(b, d, y + i + lanes);
+    hn::StoreU(c, d, y + i + 2 * lanes), hn::StoreU(e, d, y + i + 3 * lanes);
+    take(hn::Add(hn::Add(a, b), hn::Add(c, e)));
+  }
+  for (; i + lanes <= count; i += lanes) {
+    const auto a = power(hn::LoadU(d, x + i));
+    hn::StoreU(a, d, y + i);
+    take(a);
+  }
+  if (i < count) {
+    const auto there = hn::FirstN(d, static_cast<std::size_t>(count - i));
+    const auto a = power(hn::MaskedLoad(there, d, x + i));
+    hn::BlendedStore(a, there, d, y + i);
+    take(hn::IfThenElseZero(there, a));
+  }
+  return hn::GetLane(hn::SumOfLanes(wide, totals));
 }
 
-// The sum and the factor are those of float64, whose division takes long.
 void softmax(const float* x, float* y, Size count) {
-  exponentials(x, most_of(x, count), y, count);
-  const hn::ScalableTag<double> d;
-  const hn::Rebind<float, decltype(d)> narrow;
+  const double total = exponentials(x, most_of(x, count), y, count);
+  const hn::ScalableTag<float> d;
   const auto lanes = static_cast<Size>(hn::Lanes(d));
-  auto even = hn::Zero(d), odd = hn::Zero(d);
-  Size i = 0;
-  for (; i + 2 * lanes <= count; i += 2 * lanes) {
-    even = hn::Add(even, hn::PromoteTo(d, hn::LoadU(narrow, y + i)));
-    odd = hn::Add(odd, hn::PromoteTo(d, hn::LoadU(narrow, y + i + lanes)));
-  }
-  double total = hn::GetLane(hn::SumOfLanes(d, hn::Add(even, odd)));
-  for (; i < count; ++i) total += static_cast<double>(y[i]);
-  const double factor = 1 / total;
+  const auto factor = static_cast<float>(1 / total);
   const auto by = hn::Set(d, factor);
-  for (i = 0; i + lanes <= count; i += lanes)
-    hn::StoreU(hn::DemoteTo(narrow, hn::Mul(hn::PromoteTo(d, hn::LoadU(narrow, y + i)), by)), narrow, y + i);
-  for (; i < count; ++i) y[i] = static_cast<float>(static_cast<double>(y[i]) * factor);
+  Size i = 0;
+  for (; i + lanes <= count; i += lanes) hn::StoreU(hn::Mul(hn::LoadU(d, y + i), by), d, y + i);
+  for (; i < count; ++i) y[i] *= factor;
 }
 
 RowKernels row_kernels_here() { return {map, pair, pool, sum, mix, norm, softmax, cell}; }

@@ -188,8 +188,7 @@ ValueId Builder::take_followers(Convolve& step, ValueId y, Layout layout, bool t
     if (sum && sum->function == BinaryFunction::Add && takes_residual && !step.residual &&
         next->inputs[0] != next->inputs[1]) {
       const ValueId other = next->inputs[0] == y ? next->inputs[1] : next->inputs[0];
-      const bool is_there =
-          !graph_[other].constant && (has_place(other, Layout::AsIs) || has_place(other, Layout::ChannelsLast));
+      const bool is_there = !graph_[other].constant && is_known(other);
       if (is_there && is_real(other) && shape_of(other) == shape_of(y)) {
         step.residual = need(other, layout);
         step.what += " + sum";

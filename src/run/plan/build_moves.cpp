@@ -1,5 +1,6 @@
 // What only moves numbers: parts that are made where they belong, other views, and copies where neither will do.
 #include "run/plan/builder.h"
+#include "run/plan/strided.h"
 
 #include "ops/expect.h"
 
@@ -89,7 +90,9 @@ bool Builder::try_view(const Node& node) {
   if (node.inputs.empty() || !node.inputs[0] || !is_real(node.inputs[0])) return false;
   const ValueId x = node.inputs[0], y = node.outputs[0];
   if (node.outputs.size() != 1 || *checked_count(shape_of(x)) == 0) return false;
+  const bool is_moved = strided_[x.slot()] && !has_place(x, Layout::AsIs);
   if (const auto* transpose = get_if<Transpose>(&node.op)) {
+    if (is_moved) return false;
     if (usual_layout(x) == Layout::AsIs && keeps_order(shape_of(x), transpose->permutation)) {
       set(y, Layout::AsIs, view(dense(need(x, Layout::AsIs), node.layer), shape_of(y)));
       return true;
@@ -106,6 +109,11 @@ bool Builder::try_view(const Node& node) {
   }
   if (traits_of(node.op).contents != Contents::Kept || holds_alternative<Cast>(node.op)) return false;
   const bool is_same = shape_of(x) == shape_of(y);
+  if (is_moved || (!is_same && usual_layout(x) == Layout::ChannelsLast))
+    if (auto same = reshaped(strided(x), shape_of(y))) {
+      set_strided(y, *same, same->what.empty() ? "copy" : same->what, same->layer.empty() ? node.layer : same->layer);
+      return true;
+    }
   const Layout layout = is_same ? usual_layout(x) : Layout::AsIs;
   const PlaceId from = need(x, layout);
   if (!places_.is_dense(from)) return false;
@@ -122,7 +130,12 @@ bool Builder::try_slice(const Node& node) {
   const bool is_second = axis == 1 && rank > 2 && usual_layout(x) == Layout::ChannelsLast;
   const Size first = resolve(*slice, shape[static_cast<std::size_t>(axis)]).first;
   if (*checked_count(shape_of(y)) == 0) return false;
-  if (axis != rank - 1 && !is_second) return cut(node, "slice", y, static_cast<std::size_t>(axis), first), true;
+  const bool is_moved = strided_[x.slot()] && !has_place(x, Layout::AsIs);
+  if (is_moved || (axis != rank - 1 && !is_second)) {
+    const auto at = static_cast<std::size_t>(axis);
+    set_strided(y, part_of(strided(x), at, first, shape_of(y)[at]), "slice", node.layer);
+    return true;
+  }
   const Layout layout = is_second ? Layout::ChannelsLast : Layout::AsIs;
   const PlaceId whole = need(x, layout);
   places_[whole].is_fixed = true;

@@ -79,6 +79,8 @@ PlaceId Builder::need(ValueId v, Layout layout) {
     set(v, layout, id);
     return id;
   }
+  if (strided_[v.slot()] && !has_place(v, Layout::AsIs) && !has_place(v, Layout::ChannelsLast))
+    return gather(v, layout);
   const Layout other = layout == Layout::AsIs ? Layout::ChannelsLast : Layout::AsIs;
   PlaceId from = places_of_[v.slot()][at(other)];
   const Sizes last = laid(v, Layout::ChannelsLast);
@@ -193,8 +195,8 @@ Status Builder::build_node(const Node& node) {
   }
   const bool done = try_convolution(node) || try_product(node) || try_map(node) || try_pair(node) || try_norm(node) ||
                     try_pool(node) || try_mean(node) || try_softmax(node) || try_resize(node) || try_layer_norm(node) ||
-                    try_pair_products(node) || try_recurrent(node) || try_concat(node) || try_slice(node) ||
-                    try_view(node) || try_permute(node) || try_split(node);
+                    try_attention(node) || try_pair_products(node) || try_recurrent(node) || try_concat(node) ||
+                    try_slice(node) || try_view(node) || try_permute(node) || try_split(node);
   if (!done)
     if (auto s = plain_node(node); !s) return s;
   for (const ValueId v : node.inputs)
@@ -208,7 +210,8 @@ Result<bool> Builder::build(Plan& plan) {
   for (const Node& node : graph_.nodes)
     if (quantized::is_quantized(graph_, node)) return false;
   const std::size_t values = graph_.values.size();
-  places_of_.resize(values), uses_.resize(values), is_held_.resize(values), pad_of_.resize(values);
+  places_of_.resize(values), uses_.resize(values), is_held_.resize(values), strided_.resize(values),
+      pad_of_.resize(values);
   taken_.resize(graph_.nodes.size());
   readers_ = readers_of(graph_);
   for (const Node& node : graph_.nodes)

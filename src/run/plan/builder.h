@@ -1,7 +1,8 @@
 // Makes a plan: goes over the nodes once, in order, and gives each a step, a place of its results or both; nodes that follow
 // alone are taken into the step before them.
 #pragma once
-#include "run/plan/steps.h"
+#include "run/plan/attention.h"
+#include "run/plan/strided.h"
 
 #include <array>
 #include <memory>
@@ -35,6 +36,9 @@ class Builder {
   bool has_place(ValueId v, Layout layout) const { return static_cast<bool>(places_of_[v.slot()][at(layout)]); }
   static std::size_t at(Layout layout) { return static_cast<std::size_t>(layout); }
   Layout usual_layout(ValueId v) const;
+  bool is_known(ValueId v) const {
+    return has_place(v, Layout::AsIs) || has_place(v, Layout::ChannelsLast) || strided_[v.slot()];
+  }
 
   // --- places
   PlaceId need(ValueId v, Layout layout);
@@ -42,6 +46,10 @@ class Builder {
   void set(ValueId v, Layout layout, PlaceId place) { places_of_[v.slot()][at(layout)] = place; }
   PlaceId view(PlaceId of, Sizes shape);
   PlaceId dense(PlaceId place, const std::string& layer);
+  Strided strided(ValueId v);
+  Strided with_rows(ValueId v);
+  void set_strided(ValueId v, Strided numbers, std::string what, std::string layer);
+  PlaceId gather(ValueId v, Layout layout);
   // The place of x itself where nobody else needs it any more, else a new one.
   PlaceId make_over(PlaceId x, ValueId x_value, ValueId y, Layout layout);
   template <class S>
@@ -69,13 +77,15 @@ class Builder {
   bool try_softmax(const Node& node);
   bool try_resize(const Node& node);
   bool try_layer_norm(const Node& node);
+  bool is_computed_product(const Node& node) const;
   bool try_pair_products(const Node& node);
+  bool try_attention(const Node& node);
+  void add_attention(const Node& node, std::unique_ptr<Attend> step);
   bool try_recurrent(const Node& node);
   template <class O>
   bool recurrent(const Node& node, const O& op, fast::Cell cell);
-  // Channels of a value without a copy, cells of other axes with one.
+  // Channels of a value without a copy.
   bool try_slice(const Node& node);
-  void cut(const Node& node, std::string what, ValueId y, std::size_t axis, Size first);
   // Zeros around a value that one convolution alone reads: it pads by itself.
   bool may_wait(const Node& node) const;
   const Node* waiting_pad(const Node& node) const;
@@ -96,6 +106,15 @@ class Builder {
   // x * sigmoid(x) and others, written as several nodes that read y alone.
   std::optional<Gate> gate_of(ValueId y) const;
   std::optional<Gate> gelu_of(ValueId y, const Node& first, const Node& product) const;
+  // Products of queries and keys, and what follows them alone up to the products with values, which are `y`.
+  struct Attention {
+    const Node* product = nullptr;
+    std::vector<const Node*> between;
+    fast::MapCall scale{};
+    ValueId added, y;
+    std::unique_ptr<Attend> step;
+  };
+  std::optional<Attention> attention_of(const Node& product) const;
   void finish(const Node& node);
   // Depthwise convolutions and the products around them become one step where what is between them is large.
   void fuse_strips(const std::vector<PlaceId>& results);
@@ -105,6 +124,8 @@ class Builder {
   bool winograd_ = true;
   Places places_;
   std::vector<std::array<PlaceId, 2>> places_of_;
+  std::vector<std::optional<Strided>> strided_;  // by value: what was moved and may not have a place
+  std::vector<Attention> attentions_;  // that wait for their values
   std::vector<std::vector<NodeId>> readers_;
   std::vector<int> uses_;  // readers that are still to come, and one for an output
   std::vector<bool> taken_;  // by node: part of an earlier step

@@ -1,11 +1,8 @@
 #include "run/plan/row_steps.h"
 
-#include "base/permute.h"
 #include "run/threads.h"
 
 #include <algorithm>
-#include <cstring>
-#include <span>
 
 namespace convoy::plan {
 
@@ -76,34 +73,25 @@ const float* ResizeLines::mixed_line(const float* image, Size line, std::vector<
   return mixed.data();
 }
 
+void PairProducts::prepare(const Places& places) {
+  left_ = numbers_at(places, left.from), right_ = numbers_at(places, right.from), y_ = numbers_at(places, y);
+  left_starts_ = matrix_starts(left, outer), right_starts_ = matrix_starts(right, outer);
+}
+
 Status PairProducts::run(Workspace& at) const {
-  const float *const from_a = a_.in(at), *const from_b = b_.in(at);
-  float* const to = y_.out(at);
+  const Size rows = left.shape[left.shape.size() - 2], depth = left.shape.back(), columns = right.shape.back();
+  const fast::ConvolutionShape shape{{}, rows, 1, depth, columns, rows == 1 ? depth : row_stride(left), y_.step};
   const auto product = [&](Size pair, int threads) {
-    const fast::Convolution<float> packed({{}, rows, 1, depth, columns, depth, y_.step},
-                                          from_b + (is_one_b ? 0 : pair * depth * columns), {0, 0, columns, 1}, nullptr,
+    const auto own = static_cast<std::size_t>(pair);
+    const fast::Convolution<float> packed(shape, right_.in(at) + right_starts_[own],
+                                          {0, 0, row_stride(right), column_stride(right)}, nullptr,
                                           fast::kernels<float>());
-    packed.run(from_a + (is_one_a ? 0 : pair * rows * depth), to + pair * rows * y_.step, {}, threads);
+    packed.run(left_.in(at) + left_starts_[own], y_.out(at) + pair * rows * y_.step, {}, threads);
   };
   const int threads = threads_for(at.threads, operations);
+  const auto pairs = static_cast<Size>(left_starts_.size());
   if (pairs == 1) product(0, threads);
   else for_each_item(threads, pairs, [&](Size pair) { product(pair, 1); });
-  return {};
-}
-
-Status PermuteAxes::run(Workspace& at) const {
-  const auto count = static_cast<std::size_t>(x_.pixels * x_.channels);
-  copy_permuted(std::as_bytes(std::span(x_.in(at), count)), shape, sizeof(float), axes,
-                reinterpret_cast<std::byte*>(y_.out(at)));
-  return {};
-}
-
-Status CutRows::run(Workspace& at) const {
-  const float* const from = x_.in(at) + first;
-  float* const to = y_.out(at);
-  const Size rows = x_.pixels * x_.channels / row;
-  for (Size r = 0; r < rows; ++r)
-    std::memcpy(to + r * length, from + r * row, static_cast<std::size_t>(length) * sizeof(float));
   return {};
 }
 

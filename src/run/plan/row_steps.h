@@ -1,7 +1,7 @@
 // Steps over rows of channels: resizing, layer norms, products of two computed matrices.
 #pragma once
 #include "ops/resize.h"
-#include "run/plan/steps.h"
+#include "run/plan/strided.h"
 
 namespace convoy::plan {
 
@@ -25,26 +25,18 @@ class ResizeLines : public FromOne {
   Size images_ = 1, cells_ = 1, positions_ = 1;
 };
 
-// a [..., m, k] times b [..., k, n], pair by pair; of either there may be one for all pairs.
-class PairProducts : public FromTwo {
+// Matrices times matrices, pair by pair.
+class PairProducts : public Step {
  public:
-  Size rows = 1, depth = 1, columns = 1, pairs = 1;
-  bool is_one_a = false, is_one_b = false;
+  Strided left, right;  // [..., rows, depth], each row side by side, and [..., depth, columns]
+  Sizes outer;  // the axes before the last two of what is made
+  PlaceId y;
+  void prepare(const Places& places) override;
   Status run(Workspace& at) const override;
-};
 
-// The same numbers in another order of their axes.
-class PermuteAxes : public FromOne {
- public:
-  Sizes shape, axes;
-  Status run(Workspace& at) const override;
-};
-
-// Of every `row` numbers, `length` from `first` on.
-class CutRows : public FromOne {
- public:
-  Size row = 1, first = 0, length = 1;
-  Status run(Workspace& at) const override;
+ private:
+  Numbers left_, right_, y_;
+  std::vector<Size> left_starts_, right_starts_;
 };
 
 // Each row less its mean, by its deviation, times gamma, plus beta.
