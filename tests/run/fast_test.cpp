@@ -345,4 +345,21 @@ TEST(FastKernels, GiveTheSameBitsOnAnyNumberOfThreads) {
 }
 
 }  // namespace
+TEST(Fast, TurnsRowsWhateverTheDistanceOfLines) {
+  for (int set = 0; set < fast::instruction_sets(); ++set)
+    for (const Size rows : {15, 16, 37, 300})
+      for (const Size columns : {3, 5, 21, 40})
+        for (const Size step : {rows, Size{512}, Size{1024}, Size{1030}}) {
+          const Size to_step = std::max(step, rows);
+          const auto count = [](Size n) { return static_cast<std::size_t>(n); };
+          std::vector<float> from(count(rows * (columns + 2))), to(count(columns * to_step), -7);
+          for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>(i);
+          fast::kernels_of<float>(set).transpose(from.data(), rows, columns, columns + 2, to.data(), to_step);
+          for (Size c = 0; c < columns; ++c)
+            for (Size r = 0; r < to_step; ++r)
+              ASSERT_EQ(to[count(c * to_step + r)], r < rows ? from[count(r * (columns + 2) + c)] : -7)
+                  << rows << ", " << columns << ", " << to_step;
+        }
+}
+
 }  // namespace convoy::fast_test

@@ -195,7 +195,7 @@ TEST(Plan, ResizesAndNormsRows) {
   const std::vector<Tensor> inputs{random({2, 19, 7, 9}, 5)};
   expect_agreement(net.graph, inputs);
   const auto steps = steps_of(net.graph, inputs);
-  EXPECT_EQ(std::ranges::count(steps, "resize"), 3);
+  EXPECT_EQ(std::ranges::count(steps, "resize + turn channels first"), 3);
   EXPECT_EQ(std::ranges::count(steps, "layer norm"), 1);
   for (const std::string& step : steps) EXPECT_FALSE(step.contains("(plain)")) << step;
 }
@@ -294,6 +294,25 @@ TEST(Plan, FollowsNumbersThatWereMovedWithoutACopy) {
   net.give(net.conv(net.add(Concat{1}, {half, net.conv(half, 9, 6, 3)}), 15, 4, 1));
   expect_agreement(net.graph, inputs);
   EXPECT_EQ(std::ranges::count(steps_of(net.graph, inputs), "transpose"), 1);
+}
+
+TEST(Plan, MakesResultsWhereTheyAreHandedOut) {
+  Net net;
+  const ValueId x = net.input({2, 3, 9, 7});
+  const ValueId y = net.conv(x, 3, 18, 3);
+  Resize resize;
+  resize.sizes = {19, 32}, resize.interpolation = Interpolation::Linear;
+  net.give(net.add(resize, {y}));
+  net.give(net.add(Reshape{{36, 63}}, {y}));  // the same numbers twice
+  net.give(y);
+  const ValueId wide = net.add(Tile{2, 5}, {net.add(Slice{2, 0, 1, 1}, {x})});
+  net.give(net.add(Concat{1}, {net.conv(x, 3, 4, 1), net.add(Tile{2, 9}, {net.add(Slice{2, 8, 9, 1}, {x})})}));
+  net.give(net.conv(wide, 3, 2, 3));
+  net.give(wide);
+  const std::vector<Tensor> inputs{random({2, 3, 9, 7}, 5)};
+  expect_agreement(net.graph, inputs);
+  const auto steps = steps_of(net.graph, inputs);
+  EXPECT_NE(std::ranges::find(steps, "resize + turn channels first"), steps.end());
 }
 
 // Queries, keys and values of `heads` heads that one product gives, or three; with what transformers put between.

@@ -49,6 +49,16 @@ struct PoolCall {
   float divisor = 1;
 };
 
+// Outputs side by side, each the sum of some cells of a line times weights, all channels of each; a lone cell is copied.
+struct MixCall {
+  const float* x = nullptr;
+  const Size* starts = nullptr;  // of each output's cells, and where those of the last one end
+  const Size* cells = nullptr;  // in numbers
+  const float* weights = nullptr;
+  Size outputs = 0, channels = 0, y_step = 0;
+  float* y = nullptr;
+};
+
 enum class Cell : unsigned char { Lstm, GruReset, Gru, Simple };
 
 // One step of one sample of a recurrent cell (ops/recurrent.h): what its gates are given by the input and by the state, each with
@@ -75,6 +85,7 @@ struct RowKernels {
   void (*sum)(const float* x, Size rows, Size step, Size columns, float* y) = nullptr;
   // y[columns] = sum of rows times weights; a lone row is copied.
   void (*mix)(const float* const* rows, const float* weights, Size count, Size columns, float* y) = nullptr;
+  void (*mix_line)(const MixCall& call) = nullptr;
   // y = (x - mean) / sqrt(variance + epsilon) * gamma + beta, of one row; null: 1 and 0. y may be x.
   void (*norm)(const float* x, float* y, Size count, const float* gamma, const float* beta, float epsilon) = nullptr;
   // y = exp(x - most) / sum of them, of one row

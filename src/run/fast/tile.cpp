@@ -307,8 +307,35 @@ HWY_INLINE void turn_rows(const double* from, Size from_step, double* to, Size t
 #endif
 
 template <class T>
+void transpose(const T* from, Size rows, Size columns, Size from_step, T* to, Size to_step);
+
+template <class T>
+HWY_INLINE void copy_line(const T* from, Size count, T* to) {
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<Size>(hn::Lanes(d));
+  Size i = 0;
+  for (; i + lanes <= count; i += lanes) hn::StoreU(hn::Load(d, from + i), d, to + i);
+  for (; i < count; ++i) to[i] = from[i];
+}
+
+// By way of a copy, for lines whose distance puts all of them into one set of the cache: they would be lost before they are full.
+template <class T>
+void transpose_by_copy(const T* from, Size rows, Size columns, Size from_step, T* to, Size to_step) {
+  constexpr Size wide = 16, high = 256, step = high + 16;
+  alignas(64) T turned[wide * step];
+  for (Size r = 0; r < rows; r += high)
+    for (Size c = 0; c < columns; c += wide) {
+      const Size part = rows - r < high ? rows - r : high, lines = columns - c < wide ? columns - c : wide;
+      transpose(from + r * from_step + c, part, lines, from_step, turned, step);
+      for (Size k = 0; k < lines; ++k) copy_line(turned + k * step, part, to + (c + k) * to_step + r);
+    }
+}
+
+template <class T>
 void transpose(const T* from, Size rows, Size columns, Size from_step, T* to, Size to_step) {
-  constexpr Size side = 16;
+  constexpr Size side = 16, half_page = 2048 / static_cast<Size>(sizeof(T));
+  if (to_step % half_page == 0 && rows >= side && columns > 4)
+    return transpose_by_copy(from, rows, columns, from_step, to, to_step);
   if (rows >= 2 && rows <= 4 && to_step == rows) {
     const Size done = interleave(from, rows, columns, from_step, to);
     from += done, to += done * to_step, columns -= done;

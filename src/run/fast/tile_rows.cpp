@@ -310,6 +310,33 @@ void mix(const float* const* rows, const float* weights, Size count, Size column
   }
 }
 
+template <bool whole, class D, class M>
+HWY_INLINE void mix_part(const MixCall& call, D d, M there, Size first, Size last, Size c, float* y) {
+  const auto load = [&](Size k) HWY_ATTR {
+    const float* const from = call.x + call.cells[k] + c;
+    return whole ? hn::LoadU(d, from) : hn::MaskedLoad(there, d, from);
+  };
+  auto sum = load(first);
+  if (last - first > 1) {
+    sum = hn::Mul(sum, hn::Set(d, call.weights[first]));
+    for (Size k = first + 1; k < last; ++k) sum = hn::MulAdd(load(k), hn::Set(d, call.weights[k]), sum);
+  }
+  if constexpr (whole) hn::StoreU(sum, d, y + c);
+  else hn::BlendedStore(sum, there, d, y + c);
+}
+
+void mix_line(const MixCall& call) {
+  const hn::ScalableTag<float> d;
+  const auto lanes = static_cast<Size>(hn::Lanes(d)), even = call.channels / lanes * lanes;
+  const auto there = hn::FirstN(d, static_cast<std::size_t>(call.channels - even));
+  for (Size o = 0; o < call.outputs; ++o) {
+    const Size first = call.starts[o], last = call.starts[o + 1];
+    float* const y = call.y + o * call.y_step;
+    for (Size c = 0; c < even; c += lanes) mix_part<true>(call, d, there, first, last, c, y);
+    if (even < call.channels) mix_part<false>(call, d, there, first, last, even, y);
+  }
+}
+
 // Sums of whole vectors are summed over the lanes in float64, what is left behind them after that.
 template <bool squares>
 double row_sum(const float* x, Size count, float centre) {
@@ -424,7 +451,7 @@ void softmax(const float* x, float* y, Size count) {
   for (; i < count; ++i) y[i] *= factor;
 }
 
-RowKernels row_kernels_here() { return {map, pair, pool, sum, mix, norm, softmax, cell}; }
+RowKernels row_kernels_here() { return {map, pair, pool, sum, mix, mix_line, norm, softmax, cell}; }
 
 }  // namespace convoy::fast::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -24,7 +24,7 @@ bool Builder::try_resize(const Node& node) {
     space.push_back(shape[axis]);
     taps.push_back(taps_of(*resize, i, shape[axis], out[axis]));
     // Outputs without cells are filled by the plain kernel.
-    const auto suits = [](const Taps& one) { return !one.cells.empty() && one.cells.size() <= ResizeLines::most_taps; };
+    const auto suits = [](const Taps& one) { return !one.cells.empty(); };
     if (taps.back().empty() || !std::ranges::all_of(taps.back(), suits)) return false;
   }
   const PlaceId x = need(node.inputs[0], layout);

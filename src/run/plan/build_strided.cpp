@@ -75,10 +75,24 @@ bool Builder::try_split(const Node& node) {
   return true;
 }
 
+// One cell that is read again and again.
+bool Builder::try_tile(const Node& node) {
+  const auto* tile = std::get_if<Tile>(&node.op);
+  if (!tile || !is_real(node.inputs[0]) || *checked_count(shape_of(node.outputs[0])) == 0) return false;
+  const auto axis = static_cast<std::size_t>(positive_axis(tile->axis, graph_[node.inputs[0]].type.rank()));
+  if (shape_of(node.inputs[0])[axis] != 1) return false;
+  Strided numbers = strided(node.inputs[0]);
+  numbers.shape[axis] = tile->times, numbers.strides[axis] = 0;
+  set_strided(node.outputs[0], std::move(numbers), "tile", node.layer);
+  return true;
+}
+
 // With the numbers of each row side by side.
 Strided Builder::with_rows(ValueId v) {
   Strided numbers = strided(v);
-  if (numbers.shape.back() == 1 || numbers.strides.back() == 1) return numbers;
+  const Size rank = static_cast<Size>(numbers.shape.size()), length = numbers.shape.back();
+  const bool are_apart = rank < 2 || numbers.shape[numbers.shape.size() - 2] == 1 || row_stride(numbers) >= length;
+  if (are_apart && (length == 1 || numbers.strides.back() == 1)) return numbers;
   return {dense(need(v, Layout::AsIs), graph_[v].name), 0, numbers.shape, dense_strides(numbers.shape), {}, {}};
 }
 

@@ -4,6 +4,7 @@
 
 #include "ops/expect.h"
 #include "run/fast/finite.h"
+#include "run/plan/row_steps.h"
 #include "run/quantized/node.h"
 
 #include <algorithm>
@@ -84,6 +85,8 @@ PlaceId Builder::need(ValueId v, Layout layout) {
   const Layout other = layout == Layout::AsIs ? Layout::ChannelsLast : Layout::AsIs;
   PlaceId from = places_of_[v.slot()][at(other)];
   const Sizes last = laid(v, Layout::ChannelsLast);
+  if (layout == Layout::AsIs && is_last_use(v))
+    if (const PlaceId turned = turned_by_maker(v, from)) return turned;
   const Size channels = last.back(), images = last[0];
   const Size pixels = images > 0 && channels > 0 ? places_[from].count() / images / channels : 0;
   if ((channels == 1 || pixels == 1) && places_.is_dense(from)) {
@@ -102,6 +105,25 @@ PlaceId Builder::need(ValueId v, Layout layout) {
   steps_.push_back(std::move(step));
   if (layout == Layout::AsIs) places_[y].is_fixed = true;
   return y;
+}
+
+// Resized lines that nobody reads channels last are turned one by one, as they are made; none where there are no such.
+PlaceId Builder::turned_by_maker(ValueId v, PlaceId from) {
+  const auto writes = [&](const auto& step) {
+    return std::ranges::find(step->writes, from.index, &PlaceId::index) != step->writes.end();
+  };
+  const auto maker = std::ranges::find_if(steps_, writes);
+  auto* const resize = maker == steps_.end() ? nullptr : dynamic_cast<ResizeLines*>(maker->get());
+  if (!resize || resize->taps.size() + 2 != shape_of(v).size() || places_[from].is_fixed || places_[from].parent ||
+      std::ranges::any_of(steps_, [&](const auto& step) {
+        return std::ranges::find(step->reads, from.index, &PlaceId::index) != step->reads.end();
+      }))
+    return {};
+  set(v, Layout::ChannelsLast, {});
+  resize->is_turned = true, resize->what += " + turn channels first";
+  resize->y = make(v, Layout::AsIs), resize->writes = {resize->y};
+  places_[resize->y].is_fixed = true;
+  return resize->y;
 }
 
 // These numbers without gaps, now and later.
@@ -196,7 +218,7 @@ Status Builder::build_node(const Node& node) {
   const bool done = try_convolution(node) || try_product(node) || try_map(node) || try_pair(node) || try_norm(node) ||
                     try_pool(node) || try_mean(node) || try_softmax(node) || try_resize(node) || try_layer_norm(node) ||
                     try_attention(node) || try_pair_products(node) || try_recurrent(node) || try_concat(node) ||
-                    try_slice(node) || try_view(node) || try_permute(node) || try_split(node);
+                    try_slice(node) || try_view(node) || try_permute(node) || try_split(node) || try_tile(node);
   if (!done)
     if (auto s = plain_node(node); !s) return s;
   for (const ValueId v : node.inputs)
@@ -258,6 +280,14 @@ bool Builder::finish_plan(Plan& plan) {
     plan.results_.push_back(place);
   }
   fuse_strips(plan.results_);
+  for (std::size_t i = 0; i < plan.results_.size(); ++i) {
+    const PlaceId place = plan.results_[i];
+    if (!place) continue;
+    // All of what holds it, which is no other output yet.
+    Place& root = places_[places_.root(place)];
+    if (root.where == Place::Where::Arena && places_.is_dense(place) && root.count() == places_[place].count())
+      root.where = Place::Where::Result, root.result = i;
+  }
   std::vector<Places::Use> uses(places_.size());
   const auto use = [&](PlaceId id, int when) {
     Places::Use& one = uses[places_.root(id).slot()];

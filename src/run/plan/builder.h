@@ -50,6 +50,7 @@ class Builder {
   Strided with_rows(ValueId v);
   void set_strided(ValueId v, Strided numbers, std::string what, std::string layer);
   PlaceId gather(ValueId v, Layout layout);
+  PlaceId turned_by_maker(ValueId v, PlaceId from);
   // The place of x itself where nobody else needs it any more, else a new one.
   PlaceId make_over(PlaceId x, ValueId x_value, ValueId y, Layout layout);
   template <class S>
@@ -92,6 +93,7 @@ class Builder {
   bool try_view(const Node& node);
   bool try_permute(const Node& node);
   bool try_split(const Node& node);
+  bool try_tile(const Node& node);
   Status plain_node(const Node& node);
   // Norms, sums and functions that follow a convolution alone. Returns the value that the step gives in the end.
   ValueId take_followers(Convolve& step, ValueId y, Layout layout, bool takes_residual);

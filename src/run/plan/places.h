@@ -15,10 +15,11 @@ struct PlaceId {
 
 // `shape` as the numbers lie, channels last: [pixels..., channels].
 struct Place {
-  enum class Where : std::uint8_t { Arena, Constant, Held };
+  enum class Where : std::uint8_t { Arena, Constant, Held, Result };
   Where where = Where::Arena;
   Sizes shape;
   Tensor constant;
+  std::size_t result = 0;  // Result: which, whose memory is handed out
   ValueId value;  // Held: the tensor that is kept of it while the plan runs
   PlaceId parent;  // the same numbers under another shape, or a part of the parent's channels
   bool is_part = false;

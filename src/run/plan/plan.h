@@ -18,6 +18,7 @@ namespace convoy::plan {
 struct Workspace {
   fast::Aligned<float> arena;
   std::vector<Tensor> held;  // by value
+  std::vector<std::shared_ptr<float>> results;  // by output, where it is made in memory of its own
   int threads = 1;
 };
 

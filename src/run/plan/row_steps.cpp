@@ -10,6 +10,14 @@ void ResizeLines::prepare(const Places& places) {
   FromOne::prepare(places);
   for (std::size_t a = 0; a < space.size(); ++a) cells_ *= space[a], positions_ *= static_cast<Size>(taps[a].size());
   images_ = x_.pixels / cells_;
+  starts_.push_back(0);
+  for (const Taps& own : taps.back()) {
+    for (std::size_t t = 0; t < own.cells.size(); ++t) {
+      own_cells_.push_back(own.cells[t] * x_.step), mixed_cells_.push_back(own.cells[t] * x_.channels);
+      weights_.push_back(static_cast<float>(own.weights[t]));
+    }
+    starts_.push_back(static_cast<Size>(weights_.size()));
+  }
 }
 
 // The lines of input behind a line of outputs, with their weights.
@@ -32,21 +40,25 @@ std::vector<ResizeLines::Cell> ResizeLines::outer_cells(Size line) const {
 Status ResizeLines::run(Workspace& at) const {
   const float* const from = x_.in(at);
   float* const to = y_.out(at);
-  const auto length = static_cast<Size>(taps.back().size()), lines = positions_ / length;
-  const int threads = threads_for(at.threads, 8 * static_cast<double>(images_ * positions_ * y_.channels));
+  const auto length = static_cast<Size>(taps.back().size()), lines = positions_ / length, channels = x_.channels;
+  const int threads = threads_for(at.threads, 8 * static_cast<double>(images_ * positions_ * channels));
   for_each_item(threads, images_ * lines, [&](Size item) {
-    thread_local std::vector<float> mixed;
-    const float* const line = mixed_line(from + item / lines * cells_ * x_.step, item % lines, mixed);
-    const Size step = line == mixed.data() ? x_.channels : x_.step;
-    for (Size i = 0; i < length; ++i) {
-      const Taps& own = taps.back()[static_cast<std::size_t>(i)];
-      const float* rows[most_taps];
-      float weights[most_taps];
-      for (std::size_t t = 0; t < own.cells.size(); ++t)
-        rows[t] = line + own.cells[t] * step, weights[t] = static_cast<float>(own.weights[t]);
-      fast::row_kernels().mix(rows, weights, static_cast<Size>(own.cells.size()), y_.channels,
-                              to + (item * length + i) * y_.step);
-    }
+    thread_local std::vector<float> mixed, line_made;
+    const Size image = item / lines;
+    const float* const line = mixed_line(from + image * cells_ * x_.step, item % lines, mixed);
+    if (is_turned) line_made.resize(static_cast<std::size_t>(length * channels));
+    float* const made = is_turned ? line_made.data() : to + item * length * y_.step;
+    fast::row_kernels().mix_line({.x = line,
+                                  .starts = starts_.data(),
+                                  .cells = (line == mixed.data() ? mixed_cells_ : own_cells_).data(),
+                                  .weights = weights_.data(),
+                                  .outputs = length,
+                                  .channels = channels,
+                                  .y_step = is_turned ? channels : y_.step,
+                                  .y = made});
+    if (is_turned)
+      fast::kernels<float>().transpose(made, length, channels, channels,
+                                       to + image * channels * positions_ + item % lines * length, positions_);
   });
   return {};
 }

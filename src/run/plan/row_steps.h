@@ -10,7 +10,7 @@ class ResizeLines : public FromOne {
  public:
   std::vector<std::vector<Taps>> taps;  // of each spatial axis, one per output
   Sizes space;  // of the input
-  static constexpr std::size_t most_taps = 64;  // along the last axis
+  bool is_turned = false;  // y has its channels first
   void prepare(const Places& places) override;
   Status run(Workspace& at) const override;
 
@@ -23,6 +23,9 @@ class ResizeLines : public FromOne {
   const float* mixed_line(const float* image, Size line, std::vector<float>& mixed) const;
 
   Size images_ = 1, cells_ = 1, positions_ = 1;
+  // Along the last axis, of a line as it lies and of one that was mixed.
+  std::vector<Size> starts_, own_cells_, mixed_cells_;
+  std::vector<float> weights_;
 };
 
 // Matrices times matrices, pair by pair.

@@ -12,6 +12,7 @@ const float* Numbers::in(const Workspace& at) const {
   switch (where) {
     case Place::Where::Arena: return at.arena.data() + start;
     case Place::Where::Constant: return constant.raw<float>().data() + start;
+    case Place::Where::Result: return at.results[held].get() + start;
     case Place::Where::Held: return at.held[held].raw<float>().data() + start;
   }
   return nullptr;
@@ -23,7 +24,7 @@ Numbers numbers_at(const Places& places, PlaceId id) {
   numbers.where = root.where, numbers.start = place.start;
   numbers.step = place.step, numbers.channels = place.channels(), numbers.pixels = place.pixels();
   numbers.constant = root.constant;
-  numbers.held = root.value ? root.value.slot() : 0;
+  numbers.held = root.value ? root.value.slot() : root.result;
   return numbers;
 }
 

@@ -14,10 +14,12 @@ struct Numbers {
   Place::Where where = Place::Where::Arena;
   Size start = 0, step = 0, pixels = 0, channels = 0;
   Tensor constant;
-  std::size_t held = 0;
+  std::size_t held = 0;  // which of these, or of the results
 
   const float* in(const Workspace& at) const;
-  float* out(Workspace& at) const { return at.arena.data() + start; }
+  float* out(Workspace& at) const {
+    return (where == Place::Where::Result ? at.results[held].get() : at.arena.data()) + start;
+  }
   bool is_dense() const { return step == channels; }
 };
 Numbers numbers_at(const Places& places, PlaceId id);
