@@ -7,6 +7,7 @@
 #include "convoy/cancellation.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cmath>
 #include <limits>
@@ -90,23 +91,40 @@ To saturated(double value) {
   return value <= -beyond ? std::numeric_limits<To>::min() : static_cast<To>(value);
 }
 
-// Every element, read without regard to alignment, handed over as To.
+template <class From>
+auto widened(From value) {
+  if constexpr (std::is_same_v<From, Half>) return widen_half(value.bits);
+  else if constexpr (std::is_same_v<From, BFloat>) return widen_bfloat(value.bits);
+  else if constexpr (std::is_same_v<From, TruthByte>) return std::uint8_t{value.byte != 0};
+  else return value;
+}
+
+template <class From, class To>
+To converted_to(From value) {
+  const auto wide = widened(value);
+  if constexpr (std::is_integral_v<To> && std::is_floating_point_v<decltype(wide)>) return saturated<To>(wide);
+  else return static_cast<To>(wide);
+}
+
+// Every element, read without regard to alignment, handed over as To: some at a time, which the compiler makes vectors of.
 template <class From, class To>
 void convert(std::span<const std::byte> bytes, To* to) {
-  const Size count = static_cast<Size>(bytes.size() / sizeof(From));
-  constexpr Size between = 1 << 20;  // looks whether the caller has cancelled, who looks after it
-  for (Size i = 0; i < count; ++i) {
-    if (i % between == between - 1 && Listening::is_cancelled()) return;
+  constexpr std::size_t together = 8, between = std::size_t{1} << 20;
+  const std::size_t count = bytes.size() / sizeof(From);
+  std::size_t i = 0;
+  for (; i + together <= count; i += together) {
+    // Looks whether the caller has cancelled, who looks after it.
+    if (i % between == 0 && Listening::is_cancelled()) return;
+    std::array<From, together> from;
+    std::memcpy(from.data(), bytes.data() + i * sizeof(From), sizeof(from));
+    std::array<To, together> made;
+    for (std::size_t k = 0; k < together; ++k) made[k] = converted_to<From, To>(from[k]);
+    std::memcpy(to + i, made.data(), sizeof(made));
+  }
+  for (; i < count; ++i) {
     From value;
-    std::memcpy(&value, bytes.data() + i * static_cast<Size>(sizeof(From)), sizeof(From));
-    const auto wide = [&] {
-      if constexpr (std::is_same_v<From, Half>) return widen_half(value.bits);
-      else if constexpr (std::is_same_v<From, BFloat>) return widen_bfloat(value.bits);
-      else if constexpr (std::is_same_v<From, TruthByte>) return std::uint8_t{value.byte != 0};
-      else return value;
-    }();
-    if constexpr (std::is_integral_v<To> && std::is_floating_point_v<decltype(wide)>) to[i] = saturated<To>(wide);
-    else to[i] = static_cast<To>(wide);
+    std::memcpy(&value, bytes.data() + i * sizeof(From), sizeof(From));
+    to[i] = converted_to<From, To>(value);
   }
 }
 
@@ -139,7 +157,7 @@ std::vector<To> values(DType dtype, std::span<const std::byte> bytes, Size count
 
 // As a tensor, which is not cleared before it is written: that takes as long again.
 template <class To>
-Tensor widened(DType to, const Tensor& from) {
+Tensor rewritten(DType to, const Tensor& from) {
   const auto count = static_cast<std::size_t>(from.count());
   const auto values = std::make_shared_for_overwrite<To[]>(count);
   convert_from(from.dtype(), from.bytes(), values.get());
@@ -319,8 +337,8 @@ Tensor Tensor::permuted(std::span<const Size> axes) const {
 Tensor Tensor::converted(DType dtype) const {
   if (dtype == dtype_) return *this;
   switch (dtype) {
-    case DType::F64: return widened<double>(dtype, *this);
-    case DType::F32: return widened<float>(dtype, *this);
+    case DType::F64: return rewritten<double>(dtype, *this);
+    case DType::F32: return rewritten<float>(dtype, *this);
     case DType::F16: return own_bytes(dtype, shape_, rounded<std::uint16_t>(doubles(), half_of));
     case DType::BF16: return own_bytes(dtype, shape_, rounded<std::uint16_t>(doubles(), bfloat_of));
     default: assert(false && "only floating types are converted to"); return *this;

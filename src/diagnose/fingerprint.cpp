@@ -23,13 +23,17 @@ const Tensor* kernel_of(const Graph& graph, const Node& node) {
 }
 
 std::uint64_t fingerprint(const Tensor& tensor) {
-  std::uint64_t sum = static_cast<std::uint64_t>(tensor.count()) * 0x9E3779B97F4A7C15;
-  const auto add = [&](std::span<const float> values) {
-    for (const float value : values) sum += mixed(std::bit_cast<std::uint32_t>(value == 0 ? 0.0F : value) + 1ULL);
+  const auto sum_of = [](std::span<const float> values) {
+    std::uint64_t sum = 0;
+    for (const float value : values) {
+      const auto bits = std::bit_cast<std::uint32_t>(value);
+      sum += mixed((bits == 0x80000000 ? 0 : bits) + 1ULL);  // both zeros are one
+    }
+    return sum;
   };
-  if (tensor.dtype() == DType::F32 && tensor.aligned()) add(tensor.raw<float>());
-  else add(tensor.floats());
-  return sum;
+  const std::uint64_t count = static_cast<std::uint64_t>(tensor.count()) * 0x9E3779B97F4A7C15;
+  return count +
+         (tensor.dtype() == DType::F32 && tensor.aligned() ? sum_of(tensor.raw<float>()) : sum_of(tensor.floats()));
 }
 
 namespace {
