@@ -82,8 +82,8 @@ void CopyStrided::prepare(const Places& places) {
       axes.push_back(axis);
     }
   }
-  columns_ = {1, 1, 1};
-  if (!axes.empty()) columns_ = axes.back(), axes.pop_back();
+  columns_ = {1, 1, 1};  // side by side in y, which a lone channel of several is not
+  if (!axes.empty() && axes.back().to == 1) columns_ = axes.back(), axes.pop_back();
   // Rows are those whose columns lie side by side in x, where there are such.
   if (!axes.empty()) {
     auto rows = std::ranges::find(axes, Size{1}, &Axis::from);
