@@ -77,7 +77,7 @@ bool Builder::try_split(const Node& node) {
 
 // One cell that is read again and again.
 bool Builder::try_tile(const Node& node) {
-  const auto* tile = std::get_if<Tile>(&node.op);
+  const auto* tile = get_if<Tile>(&node.op);
   if (!tile || !is_real(node.inputs[0]) || *checked_count(shape_of(node.outputs[0])) == 0) return false;
   const auto axis = static_cast<std::size_t>(positive_axis(tile->axis, graph_[node.inputs[0]].type.rank()));
   if (shape_of(node.inputs[0])[axis] != 1) return false;
