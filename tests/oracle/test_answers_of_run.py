@@ -1,10 +1,11 @@
 """What `convoy run` answers where shapes, element types and names meet at their edges, beside the frameworks."""
+import keras
 import numpy as np
 import onnx
 import pytest
 import tensorflow as tf
 import torch
-from carrying import convoy, plain_session, run_natively
+from carrying import assert_close, convoy, plain_session, run_natively
 from onnx import TensorProto
 from onnx import helper as make
 from onnx import numpy_helper
@@ -113,6 +114,17 @@ def test_a_variable_that_is_read_behind_its_change_is_refused(tmp_path):
     assert "has changed in the same call" in done.stderr
     tf.saved_model.save(counter, tmp_path / "b", signatures=counter.changed_behind)
     assert np.array_equal(run_natively([tmp_path / "b"], {"x": x}, tmp_path)[0], [[3, 8]])
+    done = convoy("port", tmp_path / "b", "-o", tmp_path / "b.onnx")
+    assert "keeps 'Variable' from call to call" in done.stdout
+
+
+def test_a_keras_model_that_tensorflow_saves_has_the_weights_of_its_copies(tmp_path):
+    keras.utils.set_random_seed(1)
+    model = keras.Sequential([keras.layers.Conv2D(3, (3, 2), strides=2), keras.layers.Flatten(), keras.layers.Dense(4)])
+    x = np.random.default_rng(1).normal(size=(2, 7, 5, 2)).astype(np.float32)
+    want = model(x).numpy()
+    tf.saved_model.save(model, tmp_path / "a")  # the signature's variables are not those that the checkpoint restores
+    assert_close(run_natively([tmp_path / "a"], {"inputs": x}, tmp_path), [want])
 
 
 def test_weights_kept_as_negated_views_are_refused(tmp_path):

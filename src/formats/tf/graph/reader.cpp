@@ -442,6 +442,7 @@ Result<Graph> GraphReader::read(std::vector<Endpoint> inputs, std::vector<Endpoi
     graph_.output_names.push_back(output.name);
   }
   if (graph_.outputs.empty()) return fail(Fault::Format, "has no output that is computed");
+  remark_on_memory();
   prune(graph_);
   if (!options_.outputs.empty() && !cuts) return cut_at(std::move(graph_), options_.outputs);
   return std::move(graph_);

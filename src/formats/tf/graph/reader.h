@@ -128,6 +128,9 @@ class GraphReader {
   // ---- structure.cpp: nodes that are no operators
   Result<Slots> structural(Frame& frame, const GraphNode& node, const Slots& inputs, bool& handled);
   bool is_behind_change(const Frame& frame, const GraphNode& node) const;
+  void note_changes(Frame& frame);
+  // Says which variables a call leaves behind for the next one.
+  void remark_on_memory() const;
   Result<Slots> placeholder(const GraphNode& node, const Slots& inputs);
   Result<Slots> constant(const Frame& frame, const GraphNode& node);
   Result<Slots> variable(const GraphNode& node, const std::string& name);
@@ -174,6 +177,7 @@ class GraphReader {
   std::map<const void*, std::unique_ptr<NodeIndex>> indices_;  // in front of whatever points into them
   Frame main_;
   std::map<std::string, Slot> variables_read_;
+  std::map<std::string, std::string> changed_;  // variables that each call assigns to, by the node that does
   FreshNames layers_;
   SizeId unnamed_ = -1;  // of numbers that follow from unknown sizes in ways that are not followed: each is its own
 };

@@ -39,7 +39,10 @@ class Restores {
   }
 
   const std::string* key_of(const std::string& variable) const {
-    const auto at = keys_.find(variable);
+    if (const auto at = keys_.find(variable); at != keys_.end()) return &at->second;
+    const auto copied = copies_.find(variable);
+    if (copied == copies_.end() || copied->second.size() != 1) return nullptr;
+    const auto at = keys_.find(copied->second.front());
     return at == keys_.end() ? nullptr : &at->second;
   }
 
@@ -59,6 +62,8 @@ class Restores {
         value = from->inputs[0];
         from = find(value);
       }
+      if (from && from->op == "ReadVariableOp" && from->inputs.size() == 1)
+        copies_[std::string(node_in(from->inputs[0]))].emplace_back(node_in(node.inputs[0]));
       if (!from || from->op != "RestoreV2" || from->inputs.size() < 2) continue;
       const GraphNode* names = find(from->inputs[1]);
       const NodeAttribute* list = names ? names->attribute("value") : nullptr;
@@ -76,6 +81,8 @@ class Restores {
   }
 
   std::map<std::string, std::string> keys_;
+  // By variable, those that begin as copies of it: tf.saved_model.save restores these, where the signature reads the other one.
+  std::map<std::string, std::vector<std::string>> copies_;
 };
 
 // Reads variables from a checkpoint, which is opened when the first of them is asked for.

@@ -32,6 +32,10 @@ Slot dead() {
   return slot_of(std::move(known));
 }
 
+bool changes_variable(std::string_view op) {
+  return op.starts_with("Assign") || op.starts_with("ResourceScatter") || op.starts_with("ResourceApply");
+}
+
 DType shape_type(const GraphNode& node, const char* attribute) {
   const NodeAttribute* type = node.attribute(attribute);
   return (type ? dtype_of(type->integer) : std::nullopt).value_or(DType::I32);
@@ -47,9 +51,6 @@ std::optional<bool> GraphReader::truth_of(Known& known) {
 
 // Whether an order that the graph states puts an assignment in front of this node; only those of its own variable do.
 bool GraphReader::is_behind_change(const Frame& frame, const GraphNode& node) const {
-  const auto changes = [](std::string_view op) {
-    return op.starts_with("Assign") || op.starts_with("ResourceScatter") || op.starts_with("ResourceApply");
-  };
   std::vector<const GraphNode*> behind{&node};
   std::set<const GraphNode*> seen{&node};
   while (!behind.empty()) {
@@ -60,7 +61,7 @@ bool GraphReader::is_behind_change(const Frame& frame, const GraphNode& node) co
       const auto at = index_of(frame, std::string_view(input).substr(1));
       if (!at) continue;
       const GraphNode& before = (*frame.nodes)[*at];
-      if (changes(before.op)) return true;
+      if (changes_variable(before.op)) return true;
       if (seen.insert(&before).second) behind.push_back(&before);
     }
   }
@@ -276,7 +277,25 @@ Result<GraphReader::Slots> GraphReader::call(Frame& frame, const GraphNode& node
     }
   }
   if (results.empty()) results.push_back(dead());
+  note_changes(inner);
   return results;
+}
+
+// TensorFlow runs the assignments of a function whether or not a result reads them.
+void GraphReader::note_changes(Frame& frame) {
+  for (const GraphNode& node : *frame.nodes) {
+    if (!changes_variable(node.op) || node.inputs.empty()) continue;
+    const auto changed = evaluate(frame, node.inputs.front());
+    if (changed && !(*changed)->variable.empty()) changed_.emplace((*changed)->variable, frame.way + node.name);
+  }
+}
+
+void GraphReader::remark_on_memory() const {
+  if (!options_.remarks) return;
+  for (const auto& [variable, node] : changed_)
+    if (variables_read_.contains(variable))
+      options_.remarks->push_back("the model keeps '" + variable + "' from call to call (node '" + node +
+                                  "' assigns to it); here every call begins with what the file holds");
 }
 
 // Of If, the function that a known condition chooses; of one that is computed, both, and a choice.
