@@ -148,6 +148,7 @@ EXPRESSIONS = {
     "new_full": "x + x.new_full((3,), 3)",
     "full_like": "x + torch.full_like(x, 3)",
     "round": "x + (round(1234, -2) + round(2.675, 2) + round(25, -1) + round(-35, -1))",
+    "whole_product": "x.sum() * 0 + torch.addmm(torch.arange(2), i, torch.tensor([[3, -1], [2, 7], [5, 1]]))",
     "type_of_another": "x.type_as(i) + torch.ones_like(i) + torch.full_like(i, 2.7) + x.to(i.dtype)",
 }
 

@@ -65,7 +65,7 @@ std::vector<ValueId> add_product(FunctionCall& call, std::string_view first, std
   const ValueId bias = call.tensor("input"), a = call.tensor(first), b = call.tensor(second);
   const DType dtype = call.type(a).dtype;
   const double beta = multiple_of(call, "beta", dtype), alpha = multiple_of(call, "alpha", dtype);
-  if (beta == 1 && alpha == 1 && call.constant(b) && call.constant(bias) && call.rank(bias) == 1)
+  if (is_floating(dtype) && beta == 1 && alpha == 1 && call.constant(b) && call.constant(bias) && call.rank(bias) == 1)
     return {call.add(Linear{LinearOrder::InOut}, {a, b, bias})};
   ValueId product = call.add(MatMul{}, {a, b}), rest = bias;
   if (alpha != 1) product = scaled(call, product, alpha);
