@@ -189,6 +189,32 @@ TEST(WriteTfliteOperators, TheLargestFewAreWrittenWithTheirPlaces) {
   expect_same_behind_the_file(of_one(TopK{1, 3, true, true}, {Dim(), Dim(6)}, 2));
 }
 
+TEST(WriteTfliteOperators, RowsAreLookedUpByNumbersOf32Bits) {
+  Graph graph;
+  const ValueId x = graph.input("x", {DType::U8, {Dim(), Dim(3)}});
+  graph.outputs = *graph.add(Embedding{}, {x, graph.constant("table", filled({Dim(5), Dim(4)}))}, "rows");
+  graph.output_names = {"y"};
+  const auto bytes = written(graph);
+  const auto file = file_of(bytes);
+  const auto read = tflite::read_model(blob_of(file), {});
+  ASSERT_TRUE(read) << message(read.error());
+  EXPECT_TRUE(std::ranges::any_of(read->nodes, [](const Node& node) {
+    const auto* cast = std::get_if<Cast>(&node.op);
+    return cast && cast->to == DType::I32;
+  }));
+}
+
+TEST(WriteTfliteOperators, TruthIsCutIntoParts) {
+  Graph graph;
+  const ValueId x = graph.input("x", {DType::F32, {Dim(), Dim(5), Dim(2)}});
+  const ValueId zero = graph.constant("zero", Tensor::of({1}, std::vector<float>{0}));
+  const ValueId above = graph.add(Binary{BinaryFunction::Greater}, {x, zero}, "above")->front();
+  const auto parts = graph.add(Split{1, {2, 3}}, {above}, "parts");
+  ASSERT_TRUE(parts) << message(parts.error());
+  graph.outputs = {parts->begin(), parts->end()}, graph.output_names = {"first", "second"};
+  expect_same_behind_the_file(graph);
+}
+
 TEST(WriteTfliteOperators, ANormOfEachChannelNeedsNoKnownSize) {
   expect_same_behind_the_file(of_one(GroupNorm{3, 4, 1e-3}, {Dim(), Dim(), Dim(), Dim(4)}));
 }

@@ -45,8 +45,8 @@ GraphNode node_with(const char* op, const GraphNode& like, const char* count_nam
 Result<Slot> GraphReader::empty_list(Known& length) {
   const auto count = one_number(numbers(length));
   if (!count || *count < 0 || *count > static_cast<double>(longest_list))
-    return fail(Fault::Unsupported,
-                "the length of its list is not known beforehand, or is above " + std::to_string(longest_list));
+    return fail(Fault::Unsupported, "the length of its list is not known beforehand, or is above " +
+                                        std::to_string(longest_list) + "; give the number of steps with --shape");
   return list_slot(std::vector<Slot>(static_cast<std::size_t>(*count)));
 }
 
@@ -57,8 +57,8 @@ Result<GraphReader::Slots> GraphReader::items_of(Frame& frame, const GraphNode& 
                     : x.tensor && x.tensor->rank() > 0         ? Dim(x.tensor->shape()[0])
                                                                : Dim();
   if (!count.known() || *count > longest_list)
-    return fail(Fault::Unsupported,
-                "the length of its list is not known beforehand, or is above " + std::to_string(longest_list));
+    return fail(Fault::Unsupported, "the length of its list is not known beforehand, or is above " +
+                                        std::to_string(longest_list) + "; give the number of steps with --shape");
   return operate(frame, node_with("Unpack", node, "num", *count), {tensor});
 }
 

@@ -143,7 +143,7 @@ Status write_matmul(const MatMul&, Sink& sink) {
 }
 
 Status write_embedding(const Embedding&, Sink& sink) {
-  sink.last("GATHER", {sink.input(1), sink.input(0)}, {{"axis", Size{0}}});
+  sink.last("GATHER", {sink.input(1), sink.places(0)}, {{"axis", Size{0}}});
   return {};
 }
 

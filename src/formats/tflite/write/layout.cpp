@@ -196,6 +196,16 @@ Status write_slice(const Slice& op, Sink& sink) {
 }
 
 Status write_split(const Split& op, Sink& sink) {
+  if (sink.type().dtype == DType::Bool) {  // SPLIT_V does not take truth
+    Sizes begin(static_cast<std::size_t>(sink.rank()), 0), sizes(begin.size(), -1);
+    const auto axis = static_cast<std::size_t>(op.axis);
+    for (std::size_t i = 0; i < op.sizes.size(); ++i) {
+      sizes[axis] = op.sizes[i];
+      if (sink.is_read(i)) sink.give(i, "SLICE", {sink.input(), sink.numbers(begin), sink.numbers(sizes)});
+      begin[axis] += op.sizes[i];
+    }
+    return {};
+  }
   const auto parts = static_cast<Size>(op.sizes.size());
   sink.last("SPLIT_V", {sink.input(), sink.numbers(op.sizes), sink.whole(op.axis)}, {{"num_splits", parts}});
   return {};
@@ -225,16 +235,10 @@ Place length_when_run(Sink& sink, Size axis, DType dtype) {
 Result<Place> places_from_begin(Sink& sink, Size axis) {
   const Dim size = sink.dim(axis);
   const Tensor* known = sink.constant(1);
-  TensorType type = sink.type(1);
-  if (known && std::ranges::none_of(known->integers(), [](Size n) { return n < 0; })) return sink.input(1);
-  if (type.shape.size() > 4) return sink.refused("a lookup at computed places along more than four axes");
-  Place places = sink.input(1);
-  if (type.dtype != DType::I32 && type.dtype != DType::I64) {
-    type.dtype = DType::I32;
-    places =
-        sink.step("CAST", {places}, type,
-                  {{"in_data_type", sink.code_of(sink.type(1).dtype)}, {"out_data_type", sink.code_of(DType::I32)}});
-  }
+  if (known && std::ranges::none_of(known->integers(), [](Size n) { return n < 0; })) return sink.places(1);
+  if (sink.rank(1) > 4) return sink.refused("a lookup at computed places along more than four axes");
+  const Place places = sink.places(1);
+  const TensorType type = sink.type_of(places);
   const auto number = [&](Size n) { return sink.constant("size", whole_tensor(type.dtype, {}, {n})); };
   const Place below = sink.step("LESS", {places, number(0)}, {DType::Bool, type.shape});
   const Place length = size.known() ? number(*size) : length_when_run(sink, axis, type.dtype);

@@ -5,6 +5,7 @@
 #include "ops/expect.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace convoy::tflite {
 namespace {
@@ -255,6 +256,14 @@ Place Sink::sizes(const Shape& wanted, Place x, const std::vector<Size>& from, c
   }
   const auto count = static_cast<Size>(all.size());
   return step("PACK", std::move(all), {DType::I32, {Dim(count)}}, {{"values_count", count}, {"axis", Size{0}}});
+}
+
+Place Sink::places(std::size_t i) {
+  TensorType wanted = type(i);
+  const DType own = std::exchange(wanted.dtype, DType::I32);
+  if (own == DType::I32 || own == DType::I64) return input(i);
+  return step("CAST", {input(i)}, std::move(wanted),
+              {{"in_data_type", code_of(own)}, {"out_data_type", code_of(DType::I32)}});
 }
 
 Size Sink::code_of(DType dtype) { return type_code_of(dtype); }

@@ -46,6 +46,8 @@ class Sink {
 
   // Input i, -1 where it is absent; a weight as it lies in the graph.
   Place input(std::size_t i = 0);
+  // Input i, whole numbers, in a type that TFLite looks up by.
+  Place places(std::size_t i);
   // Input i, a constant, in another order of axes or under another shape; under its own name.
   Place stored(std::size_t i, Tensor tensor);
   Place constant(std::string_view word, Tensor tensor);
