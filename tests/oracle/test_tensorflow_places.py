@@ -11,6 +11,7 @@ from test_onnx_written import crossings_of
 FUNCTIONS = {
     "gather_nd": (lambda tf, a, i: tf.gather_nd(a, i), [((3, 4, 2), "f4"), ((2, 5, 2), "i4")]),
     "scatter_nd": (lambda tf, u: tf.scatter_nd([[1], [3], [1]], u, [5, 4]), [((3, 4), "f4")]),
+    "scatter_nd_at_computed": (lambda tf, u, i: tf.scatter_nd(i, u, [6, 5]), [((3, 5), "f4"), ((3, 1), "i4")]),
     "update": (lambda tf, a, u: tf.tensor_scatter_nd_update(a, [[1], [0]], u), [((3, 4), "f4"), ((2, 4), "f4")]),
     "add": (lambda tf, a, u: tf.tensor_scatter_nd_add(a, [[1], [0], [1]], u), [((3, 4), "f4"), ((3, 4), "f4")]),
     "max": (lambda tf, a, u: tf.tensor_scatter_nd_max(a, [[1], [0]], u), [((3, 4), "f4"), ((2, 4), "f4")]),
@@ -35,6 +36,7 @@ FUNCTIONS = {
     "rows_further_behind": (lambda tf, a, i: tf.gather(a, i, batch_dims=1, axis=2), [((None, 3, 4, 2), "f4"), ((None, 5), "i4")]),
 }
 
+CARRIED_TO_TFLITE = ["scatter_nd_at_computed"]
 CARRIED_TO_KERAS = list(FUNCTIONS)[list(FUNCTIONS).index("sums_from_the_end"):]
 
 
@@ -57,6 +59,10 @@ def test_nodes_are_run_and_ported(name, tmp_path):
     if name in CARRIED_TO_KERAS:
         report = json.loads(convoy("port", tmp_path / "saved", "-o", tmp_path / "net.keras", "--json").stdout)
         assert_close(answers(opened(tmp_path / "net.keras"), crossings_of(report), given), want)
+    if name in CARRIED_TO_TFLITE:
+        convoy("port", tmp_path / "saved", "-o", tmp_path / "net.tflite")
+        run = tf.lite.Interpreter(str(tmp_path / "net.tflite")).get_signature_runner()
+        assert_close([run(**{f"x{i}": x for i, x in enumerate(given)})["y"]], want)
 
 
 # Arguments that the graph computes from its input, each a sound file.

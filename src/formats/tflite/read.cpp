@@ -186,7 +186,7 @@ Result<Graph> ModelReader::read() {
   return std::move(graph_);
 }
 
-// Values take the file's names; what rows put in between has others.
+// Values take the file's names; what rows put in between has others, also than tensors that became no value.
 void ModelReader::name_values(Graph& graph) const {
   std::set<std::string> taken;
   std::map<ValueId, std::string> said;
@@ -196,10 +196,15 @@ void ModelReader::name_values(Graph& graph) const {
     const ValueId v{static_cast<std::int32_t>(i)};
     if (const auto found = said.find(v); found != said.end()) graph[v].name = found->second;
   }
-  FreshNames names(std::move(taken));
-  for (std::size_t i = 0; i < graph.values.size(); ++i)
-    if (const ValueId v{static_cast<std::int32_t>(i)}; !said.contains(v))
-      graph[v].name = names.take(graph[v].name, ".", 1);
+  const auto name_rest = [&](FreshNames names, bool computed) {
+    for (std::size_t i = 0; i < graph.values.size(); ++i)
+      if (const ValueId v{static_cast<std::int32_t>(i)};
+          !said.contains(v) && static_cast<bool>(graph[v].producer) == computed)
+        taken.insert(graph[v].name = names.take(graph[v].name, ".", 1));
+  };
+  name_rest(FreshNames(taken), false);
+  for (std::size_t t = 0; t < subgraph_->tensors.size(); ++t) taken.insert(name_of(static_cast<std::int32_t>(t)));
+  name_rest(FreshNames(taken), true);
 }
 
 Result<Shape> ModelReader::shape_of_input(const StoredTensor& tensor, const std::string& name) const {
