@@ -27,16 +27,34 @@ class DilationFolder {
     return holds_alternative<Op>(graph_[producer].op) ? &graph_[producer] : nullptr;
   }
 
+  // The axis of one cell that stands around the convolution alone, as TensorFlow has it over one axis. -1: another change.
+  Size axis_around(const Node& added, const Node& dropped) const {
+    const Sizes& axes = get<Unsqueeze>(added.op).axes;
+    Shape less = graph_[dropped.inputs[0]].type.shape;
+    if (axes.size() != 1 || axes[0] < 1 || axes[0] >= std::ssize(less) ||
+        less[static_cast<std::size_t>(axes[0])] != Dim(1))
+      return -1;
+    less.erase(less.begin() + axes[0]);
+    return less == graph_[dropped.outputs[0]].type.shape ? axes[0] : -1;
+  }
+
   Status fold(NodeId id, const BatchToSpace& behind) {
-    const Node* middle = only_from<Conv>(graph_[id].inputs[0]);
-    const Node* first = middle ? only_from<SpaceToBatch>(middle->inputs[0]) : nullptr;
-    if (!first) return {};
+    const ValueId convolved = graph_[id].inputs[0];
+    const Node* dropped = only_from<Squeeze>(convolved);
+    if (!dropped) dropped = only_from<Reshape>(convolved);
+    const Node* middle = only_from<Conv>(dropped ? dropped->inputs[0] : convolved);
+    const Node* added = middle && dropped ? only_from<Unsqueeze>(middle->inputs[0]) : nullptr;
+    if (!middle || (dropped && !added)) return {};
+    const Size around = added ? axis_around(*added, *dropped) : -1;
+    const Node* first = only_from<SpaceToBatch>(added ? added->inputs[0] : middle->inputs[0]);
+    if (!first || (added && around < 0)) return {};
     const auto& front = get<SpaceToBatch>(first->op);
     Conv conv = get<Conv>(middle->op);
     if (front.axes != behind.axes || front.block != behind.block) return {};
     for (std::size_t i = 0; i < front.axes.size(); ++i) {
+      const Size axis = front.axes[i] + (added && front.axes[i] >= around ? 1 : 0);
       Size space = 0;
-      while (space < conv.axes.space && conv.axes.spatial(space) != front.axes[i]) ++space;
+      while (space < conv.axes.space && conv.axes.spatial(space) != axis) ++space;
       if (space == conv.axes.space) {
         if (front.block[i] != 1 || front.before[i] + front.after[i] + behind.before[i] + behind.after[i] != 0)
           return {};
@@ -53,7 +71,13 @@ class DilationFolder {
     }
     std::vector<ValueId> inputs = middle->inputs;
     inputs[0] = first->inputs[0];
+    if (added) {
+      const auto wider = patch_.one(*added, Unsqueeze{{around}}, {inputs[0]});
+      if (!wider) return std::unexpected(wider.error());
+      inputs[0] = *wider;
+    }
     auto made = patch_.one(*middle, conv, std::move(inputs));
+    if (made && added) made = patch_.one(*dropped, Squeeze{{around}}, {*made});
     // A size that the blocks do not divide is not the convolution's.
     if (made && patch_.type(*made).shape != graph_[graph_[id].outputs[0]].type.shape) return {};
     patch_.remark(*middle, "space in the batch around it is its dilation");

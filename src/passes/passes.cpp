@@ -90,6 +90,9 @@ constexpr Pass running{"lower_accumulate",
 constexpr Pass bounds{"say_open_bounds",
                       "says infinity where ONNX would stop at the last finite number, and only there", say_open_bounds,
                       false};
+constexpr Pass blocks{"lower_blocks",
+                      "says blocks of space that move into the batch, and back, by reshapes and transposes",
+                      lower_blocks, true};
 constexpr Pass grids{"lower_grid_sample",
                      "says what an image is at places of a grid by looking up the cells around them", lower_grid_sample,
                      true};
@@ -107,22 +110,22 @@ constexpr Pass positions{"lower_positions", "counts the positions of maxima with
                          lower_positions, true};
 constexpr Pass turning{"turn_pads", "puts the axes of mirrored, wrapped and repeated pads last, with transposes around",
                        turn_pads, true};
-constexpr std::array torch_passes{dropping, rounding,      halves,       bounds,           parameters, folding_dilation,
-                                  moving,   turning,       positions,    dilated_averages, kernels,    gates,
-                                  folding,  folding_crops, saying_crops, padding,          pools,      resizing,
-                                  norms,    softmax,       shuffling,    widening,         casts};
+constexpr std::array torch_passes{dropping, rounding, halves,        bounds,       parameters,       folding_dilation,
+                                  blocks,   moving,   turning,       positions,    dilated_averages, kernels,
+                                  gates,    folding,  folding_crops, saying_crops, padding,          pools,
+                                  resizing, norms,    softmax,       shuffling,    widening,         casts};
 // ONNX reads both orders of a pixel shuffle.
 constexpr std::array onnx_passes{dropping, rounding,      halves,           bounds,    folding_dilation,
                                  grids,    moving,        dilated_averages, kernels,   adaptive,
                                  folding,  folding_crops, saying_crops,     padding,   pools,
                                  resizing, norms,         softmax,          divisions, widening,
                                  casts};
-constexpr std::array keras_passes{
-    dropping,         rounding,      halves,       splitting,  bounds,      parameters, folding_gelu,
-    folding_dilation, constants,     patches,      grids,      moving_last, choices,    running,
-    transposed,       adaptive,      powers,       dilation,   kernels,     gates,      cells,
-    folding,          folding_crops, saying_crops, padding,    pools,       resizing,   shuffling,
-    softmax,          pads,          divisions,    stretching, widening,    casts};
+constexpr std::array keras_passes{dropping,     rounding,         halves,     splitting,  bounds,    parameters,
+                                  folding_gelu, folding_dilation, blocks,     constants,  patches,   grids,
+                                  moving_last,  choices,          running,    transposed, adaptive,  powers,
+                                  dilation,     kernels,          gates,      cells,      folding,   folding_crops,
+                                  saying_crops, padding,          pools,      resizing,   shuffling, softmax,
+                                  pads,         divisions,        stretching, widening,   casts};
 
 }  // namespace
 

@@ -15,6 +15,7 @@ Result<Patch> fold_dilation(const Graph& graph, const Target& target);
 Result<Patch> fold_gelu(const Graph& graph, const Target& target);
 Result<Patch> fold_crops(const Graph& graph, const Target& target);
 Result<Patch> lower_crops(const Graph& graph, const Target& target);
+Result<Patch> lower_blocks(const Graph& graph, const Target& target);
 Result<Patch> lower_patches(const Graph& graph, const Target& target);
 Result<Patch> lower_padding(const Graph& graph, const Target& target);
 Result<Patch> lower_pads(const Graph& graph, const Target& target);

@@ -36,6 +36,32 @@ TEST(FoldPadding, ZerosInFrontAreTheConvolutionsOwn) {
   expect_same_numbers(uneven, rewritten(uneven), {{2, 8, 7, 2}});
 }
 
+TEST(FoldDilation, AnAxisOfOneCellMayStandAroundTheConvolution) {
+  const Graph graph = parsed(
+      "input x float32[?,13,2]\nconst k float32[1,3,2,4] = seed 1\n"
+      "apart = space_to_batch(x) axes=1 block=2 before=4 after=1\nwide = unsqueeze(apart) axes=1\n"
+      "made = conv(wide, k, _) axes=channels_last/2 kernel_order=space_in_out windows=1,3 paddings=valid,valid\n"
+      "flat = squeeze(made) axes=1\ny = batch_to_space(flat) axes=1 block=2 before=0 after=1\noutput y\n");
+  const std::string all = operators(rewritten(graph));
+  EXPECT_NE(all.find("windows=1,3@2"), std::string::npos) << all;
+  EXPECT_EQ(all.find("batch"), std::string::npos) << all;
+  expect_same_numbers(graph, rewritten(graph), {{3, 13, 2}});
+}
+
+TEST(LowerBlocks, SpaceMovesIntoTheBatchAndBack) {
+  const Graph there =
+      parsed("input x float32[?,11,7,3]\ny = space_to_batch(x) axes=1,2 block=2,3 before=1,0 after=0,2\noutput y\n");
+  const Graph back =
+      parsed("input x float32[?,4,2,5]\ny = batch_to_space(x) axes=2 block=3 before=1 after=0\noutput y\n");
+  for (const Target& target : {torch_target(), keras_target()}) {
+    EXPECT_EQ(operators(rewritten(there, {}, target)).find("batch"), std::string::npos);
+    expect_same_numbers(there, rewritten(there, {}, target), {{2, 11, 7, 3}});
+    EXPECT_EQ(operators(rewritten(back, {}, target)).find("batch"), std::string::npos);
+    expect_same_numbers(back, rewritten(back, {}, target), {{6, 4, 2, 5}});
+  }
+  EXPECT_NE(operators(rewritten(there, {}, tflite_target())).find("space_to_batch"), std::string::npos);
+}
+
 TEST(FoldPadding, AMaximumTakesMinusInfinityAndAnAverageZeros) {
   const char* maximum = "y = max_pool(wide) axes=channels_last/2 windows=3/2,3/2 paddings=valid,valid\n";
   const char* average = "y = average_pool(wide) axes=channels_last/2 windows=3/2,3/2 paddings=valid,valid\n";

@@ -199,7 +199,7 @@ TEST(WriteTfliteOperators, RowsAreLookedUpByNumbersOf32Bits) {
   const auto read = tflite::read_model(blob_of(file), {});
   ASSERT_TRUE(read) << message(read.error());
   EXPECT_TRUE(std::ranges::any_of(read->nodes, [](const Node& node) {
-    const auto* cast = std::get_if<Cast>(&node.op);
+    const auto* cast = get_if<Cast>(&node.op);
     return cast && cast->to == DType::I32;
   }));
 }

@@ -258,15 +258,18 @@ Status write_block(const Op& op, Sink& sink, const char* name) {
 Status write_depth_to_space(const DepthToSpace& op, Sink& sink) { return write_block(op, sink, "nn.DepthToSpace"); }
 Status write_space_to_depth(const SpaceToDepth& op, Sink& sink) { return write_block(op, sink, "nn.SpaceToDepth"); }
 
-constexpr std::array reshape_table{writes<write_reshape>(),
-                                   writes<write_flatten>(),
-                                   writes<write_transpose>(),
-                                   writes<write_unsqueeze>(),
-                                   writes<write_squeeze>(),
-                                   writes<write_depth_to_space>(),
-                                   writes<write_space_to_depth>(),
-                                   lacks<SpaceToBatch, Sink>("Keras has nothing that moves space into the batch"),
-                                   lacks<BatchToSpace, Sink>("Keras has nothing that moves the batch into space")};
+constexpr std::array reshape_table{
+    writes<write_reshape>(),
+    writes<write_flatten>(),
+    writes<write_transpose>(),
+    writes<write_unsqueeze>(),
+    writes<write_squeeze>(),
+    writes<write_depth_to_space>(),
+    writes<write_space_to_depth>(),
+    lacks<SpaceToBatch, Sink>("Keras has nothing that moves space into the batch (a pass spells what has known sizes; "
+                              "give them with --size)"),
+    lacks<BatchToSpace, Sink>("Keras has nothing that moves the batch into space (a pass spells what has known sizes; "
+                              "give them with --size)")};
 static_assert(decides<ReshapeFamily>(reshape_table));
 
 }  // namespace

@@ -248,8 +248,10 @@ constexpr std::array reshape_table{
     writes<write_squeeze>(),
     writes<write_depth_to_space>(),
     writes<write_space_to_depth>(),
-    lacks<SpaceToBatch, Call>("PyTorch has no word for blocks of space moved into the batch"),
-    lacks<BatchToSpace, Call>("PyTorch has no word for blocks of space moved out of the batch")};
+    lacks<SpaceToBatch, Call>("PyTorch has no word for blocks of space moved into the batch (a pass spells those of "
+                              "known sizes; give them with --size)"),
+    lacks<BatchToSpace, Call>("PyTorch has no word for blocks of space moved out of the batch (a pass spells those of "
+                              "known sizes; give them with --size)")};
 static_assert(decides<ReshapeFamily>(reshape_table), "every reshape needs one row: writes<> or lacks<>");
 
 constexpr std::array rows_of_reshapes{
