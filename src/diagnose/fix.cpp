@@ -99,7 +99,9 @@ bool concerns(std::string_view cause, const Op& op) {
       return O::traits.kind == LayerKind::Normalization && O::traits.learnt == Learnt::Weights &&
              !std::is_same_v<O, BatchNorm>;
     if (cause.starts_with("activation_"))
-      return O::traits.kind == LayerKind::Softmax || O::traits.kind == LayerKind::Activation;
+      return O::traits.kind == LayerKind::Softmax || O::traits.kind == LayerKind::Activation ||
+             (cause == "activation_variant" && O::traits.kind == LayerKind::Recurrence);
+    if (cause == "pool_kind") return std::is_same_v<O, Reduce>;
     if (cause == "softmax_axis") return std::is_same_v<O, convoy::Softmax>;
     if (cause.starts_with("concat_")) return std::is_same_v<O, convoy::Concat>;
     if (cause == "pad_mode" || cause == "odd_cell_on_the_other_side" || cause.starts_with("pad"))

@@ -475,6 +475,25 @@ TEST(Cause, TheLineOfALayerNormNamesTheAxisOfItsChannels) {
   }
 }
 
+TEST(Cause, TheLineOfAPoolOverWholeImagesSaysWhichItIs) {
+  const auto text = [](const char* reduction) {
+    return std::string(
+               "input x float32[2,3,9,8]\nconst k float32[5,3,3,2] = seed 1\nconst w float32[4,5] = seed 2\n"
+               "c = conv(x, k) windows=3,2 paddings=valid,valid\np = reduce(c) reduction=") +
+           reduction + " axes=2,3\ny = linear(p, w)\noutput y\n";
+  };
+  for (const auto& [a, b, in_torch, in_keras] :
+       {std::tuple{"mean", "maximum", "x.mean(dim=(2, 3))", "layers.GlobalAveragePooling2D()"},
+        {"maximum", "mean", "x.amax(dim=(2, 3))", "layers.GlobalMaxPooling2D()"}}) {
+    const auto found = diagnose(parsed(text(a)), parsed(text(b)));
+    ASSERT_TRUE(found.has_value()) << message(found.error());
+    ASSERT_EQ(found->findings.size(), 1U);
+    EXPECT_EQ(found->findings[0].cause, "pool_kind");
+    EXPECT_EQ(found->findings[0].fix.torch, in_torch);
+    EXPECT_EQ(found->findings[0].fix.keras, in_keras);
+  }
+}
+
 TEST(Cause, ChannelsInAnotherOrderAreReadOffTheNumbers) {
   const std::string net = std::string(image) + kernel + "z = conv(x, k, c) windows=3,3 paddings=1:1,1:1\noutput z\n";
   const Finding outputs = finding_of(net, "k", [](const Tensor& k) {
