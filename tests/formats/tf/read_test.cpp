@@ -93,6 +93,18 @@ TEST(TensorFlowGraph, AShapeThatIsNotKnownIsFollowed) {
   EXPECT_EQ(text_of((*read_graph)[read_graph->outputs.front()].type.shape), "[N, 6]");
 }
 
+TEST(TensorFlowGraph, AFreeSizeIsANumberToComputeWith) {
+  // x / float(the length of axis 1), which is free.
+  const std::string sliced = attribute("shrink_axis_mask", number(3, 1));
+  const std::string text =
+      graph({placeholder("x", {2, -1}), node("s", "Shape", {"x"}), whole_numbers("b", {1}), whole_numbers("e", {2}),
+             whole_numbers("d", {1}), node("n", "StridedSlice", {"s", "b", "e", "d"}, sliced),
+             node("f", "Cast", {"n"}, attribute("DstT", type(1)) + attribute("SrcT", type(3))),
+             node("y", "RealDiv", {"x", "f"})});
+  EXPECT_EQ(answer(text, {2, 2}), (std::vector<double>{0.5, 1, 1.5, 2}));
+  EXPECT_EQ(answer(text, {2, 1}), (std::vector<double>{1, 2}));
+}
+
 TEST(TensorFlowGraph, ALoopOfAKnownCountRuns) {
   const std::string body = function("body", {"i", "v"},
                                     {whole_numbers("one", {1}, true), node("next", "AddV2", {"i", "one:output:0"}),

@@ -1,6 +1,7 @@
 // A node through the row of its operator, or computed where all that it reads is known.
 #include "base/budget.h"
 #include "base/words.h"
+#include "formats/counted_cells.h"
 #include "formats/free_parts.h"
 #include "formats/known_results.h"
 #include "formats/shape_inputs.h"
@@ -174,6 +175,11 @@ Result<ValueId> GraphReader::value_of(Known& known, const std::string& name) {
   }
   if (!known.tensor && !known.numbers) return fail(Fault::Unsupported, "'" + name + "' has no value");
   if (!known.tensor) {
+    if (!known.numbers->known()) {
+      auto counted = numbers_counted(graph_, sizes_, *known.numbers, name);
+      if (!counted) return within("'" + name + "'", std::move(counted));
+      return known.value = *counted;
+    }
     auto tensor = known.numbers->tensor();
     if (!tensor) return within("'" + name + "'", Result<ValueId>(pass(tensor)));
     known.tensor = std::move(*tensor);
@@ -402,8 +408,10 @@ Result<GraphReader::Slots> GraphReader::by_row(const GraphNode& node, const Slot
     }
   }
   TensorArguments tensors;
+  std::string counted;  // an input that hangs on free sizes, which not every argument may
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (said[i]) continue;
+    if (!instead[i] && open(i)) counted = (*names)[i];
     const std::string name = layer + "/" + (*names)[i];
     auto value = instead[i] ? Result<ValueId>(graph_.constant(graph_.unique_name(name), *instead[i], false))
                             : value_of(*inputs[i], name);
@@ -413,6 +421,10 @@ Result<GraphReader::Slots> GraphReader::by_row(const GraphNode& node, const Slot
   }
   const std::size_t before = graph_.values.size();
   auto outputs = call_function(rows(), graph_, node.op, *attributes, std::move(tensors), layer, {.sizes = &sizes_});
+  if (!outputs && !counted.empty() && outputs.error().fault == Fault::Unsupported)
+    return fail(Fault::Unsupported, "input '" + counted +
+                                        "' is computed from sizes that are not known beforehand; give them with --size "
+                                        "or --shape");
   if (!outputs) return pass(outputs);
   if (auto s = allowance_.spend(made_constants(graph_, before)); !s) return pass(s);
   sizes_.follow(graph_);
