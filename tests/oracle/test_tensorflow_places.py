@@ -14,6 +14,7 @@ FUNCTIONS = {
     "scatter_nd_at_computed": (lambda tf, u, i: tf.scatter_nd(i, u, [6, 5]), [((3, 5), "f4"), ((3, 1), "i4")]),
     "update": (lambda tf, a, u: tf.tensor_scatter_nd_update(a, [[1], [0]], u), [((3, 4), "f4"), ((2, 4), "f4")]),
     "add": (lambda tf, a, u: tf.tensor_scatter_nd_add(a, [[1], [0], [1]], u), [((3, 4), "f4"), ((3, 4), "f4")]),
+    "sub": (lambda tf, a, u: tf.tensor_scatter_nd_sub(a, [[1], [0], [1]], u), [((3, 4), "f4"), ((3, 4), "f4")]),
     "max": (lambda tf, a, u: tf.tensor_scatter_nd_max(a, [[1], [0]], u), [((3, 4), "f4"), ((2, 4), "f4")]),
     "sequences": (lambda tf, a: tf.reverse_sequence(a, [2, 0, 5], seq_axis=1, batch_axis=0), [((3, 5, 2), "f4")]),
     "segments": (lambda tf, a: tf.math.segment_sum(a, tf.constant([0, 0, 1, 2])), [((4, 3), "f4")]),

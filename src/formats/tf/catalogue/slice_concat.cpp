@@ -259,6 +259,13 @@ std::vector<ValueId> scatter_into(FunctionCall& call) {
 }
 constexpr char none[] = "none", add[] = "add", most[] = "max", least[] = "min";
 
+std::vector<ValueId> scatter_away(FunctionCall& call) {
+  const ValueId x = call.tensor("tensor"), indices = call.tensor("indices");
+  const ValueId less = call.add(Unary{Function::Negate}, {call.tensor("updates")});
+  call.attrs.ignore({"bad_indices_policy"});
+  return {scattered(call, x, indices, less, add, Negative::Fails)};
+}
+
 std::vector<ValueId> reverse_sequence(FunctionCall& call) {
   const ValueId x = call.tensor("input"), lengths = call.tensor("seq_lengths");
   const Size time = call.attrs.integer("seq_dim"), batch = call.attrs.integer("batch_dim", 0);
@@ -366,6 +373,7 @@ constexpr std::array slice_concat_operator_table{
     Operator{.name = "ScatterNd", .inputs = "indices updates shape", .read = scatter_nd},
     Operator{.name = "TensorScatterUpdate", .inputs = "tensor indices updates", .read = scatter_into<none>},
     Operator{.name = "TensorScatterAdd", .inputs = "tensor indices updates", .read = scatter_into<add>},
+    Operator{.name = "TensorScatterSub", .inputs = "tensor indices updates", .read = scatter_away},
     Operator{.name = "TensorScatterMax", .inputs = "tensor indices updates", .read = scatter_into<most>},
     Operator{.name = "TensorScatterMin", .inputs = "tensor indices updates", .read = scatter_into<least>},
     Operator{.name = "ReverseSequence", .inputs = "input seq_lengths", .read = reverse_sequence},
