@@ -1,7 +1,6 @@
 #include "prove/prove.h"
 
 #include "base/budget.h"
-#include "base/kept_pages.h"
 #include "ops/expect.h"
 #include "prove/bound.h"
 #include "prove/compare.h"
@@ -234,7 +233,6 @@ void tell_sizes(Proof& proof) {
 
 Result<Proof> prove(const Graph& source, const Graph& target, const ProofOptions& options) {
   const budget::Computing computing;
-  keep_pages();
   Proof proof;
   const bool free = has_free_sizes(source);
   if (target.outputs.size() != source.outputs.size()) {
