@@ -73,6 +73,12 @@ def turn(module, state_dict, prefix, *others):
 def fill(module, keys):
     module.conv.bias.data.fill_(2.0)
 """, "changes 'conv.bias' by fill_ behind load_state_dict()"),
+    "a hook that nobody registered": (f"""class Net(nn.Module):
+{CONV}        self._load_state_dict_pre_hooks[0] = lambda *others: None
+{CALLED}""", "_load_state_dict_pre_hooks"),
+    "hooks in a dict of its own": (f"""class Net(nn.Module):
+{CONV}        self._load_state_dict_pre_hooks = {{0: lambda *others: None}}
+{CALLED}""", "a program's own _load_state_dict_pre_hooks"),
     "without nn.Module": (f"""class Net(nn.Module):
 {CONV}    def _load_from_state_dict(self, state_dict, prefix, *others):
         self.conv.bias.data.copy_(state_dict[prefix + 'conv.bias'] * 3)

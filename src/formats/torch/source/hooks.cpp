@@ -73,10 +73,12 @@ Made hang_on_loading(Interpreter& in, Arguments& given, const char* when, const 
 
 Status call_load_hooks(Interpreter& in, python::Instance& module, const char* when, const ValueList& arguments) {
   for (const Value& kept : hooks_of(module, when)) {
-    const auto& pair = kept.as<python::Sequence>()->items;  // as hang_on_loading() makes it
+    const auto* pair = kept.as<python::Sequence>();  // as hang_on_loading() makes it
+    if (!pair || pair->items.size() != 2 || !pair->items[1].is_whole())
+      return fail(Fault::Unsupported, std::string("a program's own ") + when);
     ValueList given = arguments;
-    if (pair[1].whole() != 0) given.insert(given.begin(), Value::of(&module));
-    if (const auto done = in.call(pair[0], std::move(given)); !done) return std::unexpected(done.error());
+    if (pair->items[1].whole() != 0) given.insert(given.begin(), Value::of(&module));
+    if (const auto done = in.call(pair->items[0], std::move(given)); !done) return std::unexpected(done.error());
   }
   return {};
 }
