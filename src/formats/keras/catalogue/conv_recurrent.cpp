@@ -105,22 +105,13 @@ Values conv_lstm(Use& use) {
                      "recurrent_initializer", "zero_output_for_mask"});  // masks are refused
   const bool backwards = use.truth("go_backwards"), sequence = use.truth("return_sequences"),
              states = use.truth("return_state");
-  if (use.truth("stateful"))
-    call.refuse(Fault::Unsupported, "keeps its state between calls, which this version does not carry");
-  if (use.truth("time_major"))
-    call.refuse(Fault::Unsupported, "has time before the batch, which this version does not carry");
+  expect_usual_walk(use);
   if (!given.empty() && given.size() != 2)
     call.refuse(Fault::Format, "begins with " + std::to_string(given.size()) + " states, it has 2");
   const ConvCell cell = cell_of(use, x);
   if (call.failed()) return {};
-  constexpr Size most = 512;
-  const Dim steps = call.dim(x, 1);
-  if (!steps.known() || *steps < 1 || *steps > most) {
-    call.refuse(Fault::Unsupported, "walks a sequence of " + (steps.known() ? std::to_string(*steps) : "free") +
-                                        " length; 1 to " + std::to_string(most) +
-                                        " steps are carried, which --shape may say");
-    return {};
-  }
+  const auto steps = steps_to_walk(call, x, "sequence", "--shape");
+  if (!steps) return {};
   State state;
   if (!given.empty()) state = {given[0], given[1]};
   Values outputs;

@@ -32,6 +32,23 @@ ValueId sequence_of(Call& call) {
   return {};
 }
 
+void expect_usual_walk(Use& use) {
+  if (use.truth("stateful"))
+    use.call.refuse(Fault::Unsupported, "keeps its state between calls, which this version does not carry");
+  if (use.truth("time_major"))
+    use.call.refuse(Fault::Unsupported, "has time before the batch, which this version does not carry");
+}
+
+std::optional<Size> steps_to_walk(Call& call, ValueId x, const std::string& sequence, const std::string& options) {
+  constexpr Size most = 512;
+  const Dim steps = call.dim(x, 1);
+  if (steps.known() && *steps >= 1 && *steps <= most) return *steps;
+  call.refuse(Fault::Unsupported, "walks a " + sequence + " of " + (steps.known() ? std::to_string(*steps) : "free") +
+                                      " length; 1 to " + std::to_string(most) + " steps are carried, which " + options +
+                                      " may say");
+  return std::nullopt;
+}
+
 std::string cell_group(const Layer& layer) {
   const Json* config = layer.config;
   return config && config->is_object() ? config->value(cell_key, std::string("cell")) : "cell";
@@ -88,10 +105,7 @@ Common common_of(Use& use) {
   common.sequence = use.truth("return_sequences");
   common.states = use.truth("return_state");
   common.zeros = use.truth("zero_output_for_mask");
-  if (use.truth("stateful"))
-    call.refuse(Fault::Unsupported, "keeps its state between calls, which this version does not carry");
-  if (use.truth("time_major"))
-    call.refuse(Fault::Unsupported, "has time before the batch, which this version does not carry");
+  expect_usual_walk(use);
   if (call.version.major == 1)
     call.refuse(Fault::Unsupported, "is a recurrent layer of Keras 1, which this version does not carry");
   if (!call.failed() && (common.units < 1 || common.units > (1 << 24)))
@@ -161,15 +175,9 @@ Values counted_walk(Call& call, const Common& common, Cell op, Values inputs, co
 
 // The same a step at a time, for a cell whose memory behind the last step is asked for.
 Values masked_walk(Call& call, const Common& common, Lstm op, Values inputs, const Values& states, ValueId mask) {
-  constexpr Size most = 512;
   const ValueId x = inputs.front();
-  const Dim steps = call.dim(x, 1);
-  if (!steps.known() || *steps < 1 || *steps > most) {
-    call.refuse(Fault::Unsupported, "walks a masked sequence of " + (steps.known() ? std::to_string(*steps) : "free") +
-                                        " length; 1 to " + std::to_string(most) +
-                                        " steps are carried, which --size or --shape may say");
-    return {};
-  }
+  const auto steps = steps_to_walk(call, x, "masked sequence", "--size or --shape");
+  if (!steps) return {};
   op.returns_cell = true;
   op.backwards = op.returns_sequence = false;
   inputs.resize(7);

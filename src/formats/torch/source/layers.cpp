@@ -433,7 +433,7 @@ Made run_layer(Tracer& tracer, Interpreter& in, const std::string& name, Argumen
     return call_function_named(
         tracer, in, "embedding",
         Arguments{{given.placed[1], said(*self, "weight")}, {{"max_norm", said(*self, "max_norm")}}});
-  const bool may_be_same = x->free_pad && name.starts_with("Conv") && name.find("Transpose") == std::string::npos;
+  const bool may_be_same = x->free_pad && is_padding_convolution(name);
   const auto input =
       may_be_same ? Result<ValueId>(x->free_pad->of) : tracer.value_of(*x, wanted_shape(tracer, *self, name));
   if (!input) return std::unexpected(input.error());
