@@ -25,6 +25,9 @@ struct Pads {
 };
 Pads pads_of(FunctionCall& call, std::size_t space);
 
+// What the 'mode' of a Pad is called; none: not a word of this opset.
+std::optional<PadMode> pad_mode_named(std::string_view word, Size opset);
+
 // The numbers of an input that must be known before the model runs; nothing where the input is absent.
 std::optional<Sizes> known_integers(FunctionCall& call, std::string_view input);
 std::optional<std::vector<double>> known_numbers(FunctionCall& call, std::string_view input);

@@ -1,5 +1,6 @@
 // Nodes that are told by numbers which follow from free sizes: what is counted to them, cut, padded and repeated by them.
 #include "formats/free_parts.h"
+#include "formats/onnx/arguments.h"
 #include "formats/onnx/model_reader.h"
 #include "ops/expect.h"
 
@@ -140,11 +141,8 @@ Result<ValueId> ModelReader::pad_freely(const FreeReading& in, ValueId x, const 
   }
   const Attribute* word = node.attribute("mode");
   const std::string mode = word ? word->text : "constant";
-  const auto known = mode == "constant"  ? std::optional(PadMode::Constant)
-                     : mode == "reflect" ? std::optional(PadMode::Reflect)
-                     : mode == "edge"    ? std::optional(PadMode::Edge)
-                                         : std::nullopt;
-  if (!known)
+  const auto known = pad_mode_named(mode, row_opset());
+  if (!known || *known == PadMode::Wrap)
     return fail(Fault::Unsupported, "pads in mode '" + mode + "' that follow from free sizes; give them with --shape");
   Result<ValueId> made = x;
   const Number none = Number::of(std::int64_t{0});

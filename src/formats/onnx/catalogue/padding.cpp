@@ -21,8 +21,7 @@ constexpr std::array pad_modes{Mode{"constant", PadMode::Constant, 1}, Mode{"ref
 
 PadMode mode_of(FunctionCall& call) {
   const std::string word = call.attrs.word("mode", "constant");
-  for (const Mode& m : pad_modes)
-    if (m.word == word && call.opset >= m.since) return m.mode;
+  if (const auto mode = pad_mode_named(word, call.opset)) return *mode;
   call.refuse(Fault::Unsupported, "attribute 'mode' is '" + word + "', which is not known");
   return PadMode::Constant;
 }
@@ -154,6 +153,12 @@ constexpr std::array pad_writers{
 static_assert(decides<Padded>(pad_writers));
 
 }  // namespace
+
+std::optional<PadMode> pad_mode_named(std::string_view word, Size opset) {
+  for (const Mode& m : pad_modes)
+    if (m.word == word && opset >= m.since) return m.mode;
+  return std::nullopt;
+}
 
 std::span<const Operator> padding_operators() { return padding_table; }
 
