@@ -57,19 +57,30 @@ std::optional<Core> core_of(const Graph& piece, const Node& node) {
 }
 
 // The output channel of each number of the kernel.
-Size channel_of(const AffineForm& form, Size number) {
-  Size inner = 1;
-  for (std::size_t i = form.out_axis + 1; i < form.shape.size(); ++i) inner *= form.shape[i];
-  const Size own = form.shape[form.out_axis], rows = form.out_axis == 0 ? 1 : form.shape[0];
-  const Size rows_of_group = std::max<Size>(rows / form.groups, 1), at = number / inner;
-  return form.out_axis == 0 ? at : at / own / rows_of_group * own + at % own;
-}
+class OutputChannels {
+ public:
+  explicit OutputChannels(const AffineForm& form)
+      : all_(form.shape[form.out_axis]),
+        is_first_(form.out_axis == 0),
+        rows_of_group_(std::max<Size>(form.shape[0] / form.groups, 1)) {
+    for (std::size_t i = form.out_axis + 1; i < form.shape.size(); ++i) inner_ *= form.shape[i];
+  }
+  std::size_t of(std::size_t number) const {
+    const Size at = static_cast<Size>(number) / inner_;
+    return static_cast<std::size_t>(is_first_ ? at : at / all_ / rows_of_group_ * all_ + at % all_);
+  }
+
+ private:
+  Size inner_ = 1, all_;
+  bool is_first_;
+  Size rows_of_group_;
+};
 
 void scale_channels(Core& core, const std::vector<double>& by) {
   AffineForm& form = core.form;
   ++form.scalings;
-  for (std::size_t i = 0; i < form.kernel.size(); ++i)
-    form.kernel[i] *= by[static_cast<std::size_t>(channel_of(form, static_cast<Size>(i)))];
+  const OutputChannels channels(form);
+  for (std::size_t i = 0; i < form.kernel.size(); ++i) form.kernel[i] *= by[channels.of(i)];
   for (std::size_t c = 0; c < by.size(); ++c) form.bias[c] *= by[c], form.bias_size[c] *= std::abs(by[c]);
 }
 
@@ -220,8 +231,8 @@ constexpr double most_steps_of_folding = 16;  // of 2^-24: gamma, root, quotient
 
 std::vector<std::vector<double>> kernels_of_channels(const AffineForm& form) {
   std::vector<std::vector<double>> all(form.bias.size());
-  for (std::size_t i = 0; i < form.kernel.size(); ++i)
-    all[static_cast<std::size_t>(channel_of(form, static_cast<Size>(i)))].push_back(form.kernel[i]);
+  const OutputChannels channels(form);
+  for (std::size_t i = 0; i < form.kernel.size(); ++i) all[channels.of(i)].push_back(form.kernel[i]);
   return all;
 }
 
@@ -300,11 +311,12 @@ std::string unexplained_factors_in(const AffineForm& a, const AffineForm& b) {
     std::size_t numbers = 0;
   };
   std::vector<Off> channels(a.bias.size());
+  const OutputChannels output_channels(a);
   for (std::size_t i = 0; i < a.kernel.size(); ++i) {
     const double size = std::abs(a.kernel[i]);
     if (size < 1e-30) continue;
     const double by = (std::abs(b.kernel[i]) - size) / size;
-    Off& off = channels[static_cast<std::size_t>(channel_of(a, static_cast<Size>(i)))];
+    Off& off = channels[output_channels.of(i)];
     off.least = std::min(off.least, by), off.most = std::max(off.most, by), off.sum += by;
     ++off.numbers;
   }

@@ -7,11 +7,24 @@ namespace convoy::diagnose {
 
 namespace {
 
+constexpr std::size_t most_steps_of_bits = 256;  // that 8 bits tell
+
+// In order of size. Nothing: more than 8 bits can tell, which is seen long before all are read.
+std::optional<std::vector<double>> few_distinct(std::span<const double> numbers) {
+  std::vector<double> found;
+  for (const double x : numbers) {
+    const auto at = std::ranges::lower_bound(found, x);
+    if (at != found.end() && *at == x) continue;
+    if (found.size() == most_steps_of_bits) return std::nullopt;
+    found.insert(at, x);
+  }
+  return found;
+}
+
 // Whether all numbers are whole ones times `step`, which is first made to fit the largest.
 std::optional<double> fitted(const std::vector<double>& numbers, double largest, double step) {
-  constexpr double most = 256;
   const double steps = std::round(largest / step);
-  if (!(steps >= 1 && steps <= most)) return std::nullopt;
+  if (!(steps >= 1 && steps <= most_steps_of_bits)) return std::nullopt;
   const double fit = largest / steps;
   for (const double x : numbers)
     if (!(std::abs(x / fit - std::round(x / fit)) <= 1e-3)) return std::nullopt;
@@ -20,10 +33,10 @@ std::optional<double> fitted(const std::vector<double>& numbers, double largest,
 
 }  // namespace
 
-std::optional<double> step_of(std::vector<double> numbers) {
-  std::ranges::sort(numbers);
-  numbers.erase(std::ranges::unique(numbers).begin(), numbers.end());
-  if (numbers.size() < 2 || numbers.size() > 256) return std::nullopt;
+std::optional<double> step_of(std::span<const double> all) {
+  const auto distinct = few_distinct(all);
+  if (!distinct || distinct->size() < 2) return std::nullopt;
+  const std::vector<double>& numbers = *distinct;
   const double largest = std::max(std::abs(numbers.front()), std::abs(numbers.back()));
   double apart = INFINITY;
   for (std::size_t i = 1; i < numbers.size(); ++i)

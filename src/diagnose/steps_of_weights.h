@@ -3,12 +3,13 @@
 #include "graph/graph.h"
 
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace convoy::diagnose {
 
 // The largest step that all numbers are whole multiples of, of which 8 bits tell as many. Nothing: there is none.
-std::optional<double> step_of(std::vector<double> numbers);
+std::optional<double> step_of(std::span<const double> numbers);
 
 // The numbers of each place along an axis.
 std::vector<std::vector<double>> along(const Tensor& tensor, std::size_t axis);

@@ -39,23 +39,34 @@ bool all_zero(const std::vector<double>& numbers) {
   return std::ranges::all_of(numbers, [](double x) { return x == 0; });
 }
 
+// The step of each channel, 0 where all its numbers are 0. Nothing: some lie on no steps.
+std::optional<std::vector<double>> steps_of(const std::vector<std::vector<double>>& channels) {
+  std::vector<double> steps;
+  for (const auto& channel : channels) {
+    const auto step = step_of(channel);
+    if (!step && !all_zero(channel)) return std::nullopt;
+    steps.push_back(step.value_or(0));
+  }
+  return steps;
+}
+
 // Nothing: the numbers lie on no steps, or tell nothing.
 std::optional<Layers> layers_of(AffineForm real, AffineForm stepped) {
   if (real.bias.size() != stepped.bias.size() || real.kernel.size() != stepped.kernel.size()) return std::nullopt;
-  Layers layers{std::move(real), std::move(stepped), {}, {}};
-  auto of_real = kernels_of_channels(layers.real), of_stepped = kernels_of_channels(layers.stepped);
-  const auto one = step_of(layers.stepped.kernel);
+  const auto one = step_of(stepped.kernel);
+  auto of_stepped = kernels_of_channels(stepped);
+  auto steps = one ? std::optional(std::vector(of_stepped.size(), *one)) : steps_of(of_stepped);
+  if (!steps) return std::nullopt;
+  auto of_real = kernels_of_channels(real);
+  Layers layers{std::move(real), std::move(stepped), {}, *std::move(steps)};
   const auto [least, most] = std::ranges::minmax(layers.stepped.kernel);
   for (std::size_t c = 0; c < of_real.size(); ++c) {
     if (of_real[c].size() != of_stepped[c].size()) return std::nullopt;
-    const auto own = one ? one : step_of(of_stepped[c]);
-    if (!own && !all_zero(of_stepped[c])) return std::nullopt;
     std::ranges::sort(of_real[c]), std::ranges::sort(of_stepped[c]);
-    StepChannel channel{std::move(of_real[c]), std::move(of_stepped[c]), own.value_or(0) / 2, least, most};
+    StepChannel channel{std::move(of_real[c]), std::move(of_stepped[c]), layers.steps[c] / 2, least, most};
     if (!one && !channel.stepped.empty())
       channel.least = channel.stepped.front(), channel.most = channel.stepped.back();
     layers.channels.push_back(std::move(channel));
-    layers.steps.push_back(own.value_or(0));
   }
   return layers;
 }
