@@ -23,6 +23,25 @@ Result<Hdf5File> weights_member(const ZipArchive& zip) {
   return within("model.weights.h5", Hdf5File::open(std::move(*blob)));
 }
 
+// Arrays in the weights' file, text in the folder assets, both by the place of the layer.
+class Members : public WeightSource {
+ public:
+  Members(std::unique_ptr<WeightSource> arrays, const ZipArchive& zip) : arrays_(std::move(arrays)), zip_(zip) {}
+  Result<Variables> of(const Location& location) override { return arrays_->of(location); }
+  bool nests() const override { return arrays_->nests(); }
+  Result<std::optional<std::string>> text(const Location& location, std::string_view file) override {
+    const std::string name = "assets/" + location.group + "/" + std::string(file);
+    if (!zip_.find(name)) return std::nullopt;
+    auto blob = zip_.read(name);
+    if (!blob) return within(name, Result<std::optional<std::string>>(pass(blob)));
+    return std::string(text_of(blob->bytes));
+  }
+
+ private:
+  std::unique_ptr<WeightSource> arrays_;
+  const ZipArchive& zip_;
+};
+
 }  // namespace
 
 Result<Graph> read_archive(std::span<const std::byte> bytes, std::shared_ptr<const void> keeper,
@@ -43,7 +62,8 @@ Result<Graph> read_archive(std::span<const std::byte> bytes, std::shared_ptr<con
   if (!file) return pass(file);
   auto weights = weights_v3(file->root(), true);
   if (!weights) return pass(weights);
-  return build(*config, version, weights->get(), options);
+  Members members(*std::move(weights), *zip);
+  return build(*config, version, &members, options);
 }
 
 Result<std::vector<LoadedTensor>> weights_of_archive(std::span<const std::byte> bytes,

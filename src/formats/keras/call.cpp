@@ -382,6 +382,13 @@ ValueId Call::weight(std::string_view name, const Shape& expected, bool trainabl
   return make_constant(name, std::move(tensor), trainable);
 }
 
+std::optional<std::string> Call::text_beside(std::string_view file) {
+  if (!builder_.weights || failed()) return std::nullopt;
+  auto text = builder_.weights->text(location_, file);
+  if (!text) refuse(text.error().fault, text.error().what);
+  return text ? *std::move(text) : std::nullopt;
+}
+
 void Call::enter(const std::string& attribute, const std::string& otherwise) {
   load_variables();
   outside_.emplace_back(location_, variables_);

@@ -101,6 +101,8 @@ class Call {
   std::optional<ValueId> bound(std::string_view name) const;
   // An argument of the call, by its name or its place among those, that the layer reads beside its inputs.
   void understands(std::string_view argument, std::size_t place) { understood_.emplace(argument, place); }
+  // What the layer keeps in a file of text of its own. Nothing: there is none.
+  std::optional<std::string> text_beside(std::string_view file);
   void skip_weights() { skips_weights_ = true; }  // arrays that inference does not read
   // The arrays of a part of the layer: "cell". `otherwise`: where they lie if they do not lie there.
   void enter(const std::string& attribute, const std::string& otherwise = {});

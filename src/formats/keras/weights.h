@@ -6,7 +6,9 @@
 #include "formats/keras/version.h"
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace convoy::keras {
@@ -34,6 +36,11 @@ class WeightSource {
   virtual Result<Variables> of(const Location& location) = 0;
   // Whether the inside of a wrapper has a group of its own; otherwise its arrays stand in the wrapper's list.
   virtual bool nests() const = 0;
+  // What a layer keeps in a file of text beside its arrays. Nothing: there is no such file.
+  virtual Result<std::optional<std::string>> text(const Location& location, std::string_view file) {
+    static_cast<void>(location), static_cast<void>(file);
+    return std::nullopt;
+  }
 };
 
 // model.weights.h5. `checks_names`: the names in the file must be those of the layers.

@@ -15,12 +15,12 @@
 namespace convoy::keras {
 namespace {
 
-constexpr std::array families{activation_operators, one_number_operators,    pooling_operators,
-                              padding_operators,    reshape_operators,       slice_concat_operators,
-                              resize_operators,     reduction_operators,     elementwise_operators,
-                              product_operators,    normalization_operators, convolution_operators,
-                              merge_operators,      recurrent_operators,     conv_recurrent_operators,
-                              cell_operators,       wrapper_operators,       attention_operators};
+constexpr std::array families{
+    activation_operators,  one_number_operators,   pooling_operators,        padding_operators,
+    reshape_operators,     slice_concat_operators, resize_operators,         reduction_operators,
+    elementwise_operators, product_operators,      normalization_operators,  convolution_operators,
+    merge_operators,       recurrent_operators,    conv_recurrent_operators, cell_operators,
+    wrapper_operators,     attention_operators,    encoding_operators};
 
 std::vector<std::string_view> split(std::string_view text, char mark = ' ') {
   std::vector<std::string_view> all;

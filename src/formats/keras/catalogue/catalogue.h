@@ -104,6 +104,7 @@ std::span<const CatalogueRow> conv_recurrent_operators();
 std::span<const CatalogueRow> cell_operators();
 std::span<const CatalogueRow> wrapper_operators();
 std::span<const CatalogueRow> attention_operators();
+std::span<const CatalogueRow> encoding_operators();
 std::span<const CatalogueRow> reduction_operators();
 std::span<const CatalogueRow> elementwise_operators();
 std::span<const CatalogueRow> merge_operators();
