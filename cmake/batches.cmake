@@ -76,32 +76,3 @@ function(convoy_compile_in_batches target)
     set_property(SOURCE ${source} PROPERTY UNITY_GROUP ${part}_${batch})
   endforeach()
 endfunction()
-
-# What nearly every batch includes is read once. Compiler caches mistrust precompiled headers and save more than they do; with
-# debugging information each batch writes anew what it took from them, and takes longer.
-if(CMAKE_CXX_COMPILER_LAUNCHER OR NOT CMAKE_BUILD_TYPE STREQUAL "Release")
-  set(precompile OFF)
-else()
-  set(precompile ON)
-endif()
-option(CONVOY_PRECOMPILE "Precompile what nearly every batch includes" ${precompile})
-
-function(convoy_precompile target)
-  if(CONVOY_BATCHES AND CONVOY_PRECOMPILE)
-    target_precompile_headers(${target} PRIVATE ${ARGN})
-    convoy_trust_precompiled(${target})
-  endif()
-endfunction()
-
-# What was precompiled for `from`, for a target whose options differ in how far the optimiser goes alone.
-function(convoy_precompiled_for target from)
-  if(CONVOY_BATCHES AND CONVOY_PRECOMPILE)
-    target_precompile_headers(${target} REUSE_FROM ${from})
-    convoy_trust_precompiled(${target})
-  endif()
-endfunction()
-
-# GCC 12 forgets where a precompiled std::string was inlined, and takes its copies for overruns; other builds ask it.
-function(convoy_trust_precompiled target)
-  target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>")
-endfunction()
