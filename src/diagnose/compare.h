@@ -2,6 +2,7 @@
 #pragma once
 #include "diagnose/align.h"
 #include "diagnose/alike.h"
+#include "diagnose/bounds.h"
 #include "diagnose/comparable.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/limits.h"

@@ -1,26 +1,14 @@
-// Where piecewise operators change what they do, which of these limits some numbers have been on both sides of, and
-// between which bounds a value of a model can lie at all.
+// Where piecewise operators change what they do, and which of these limits some numbers have been on both sides of.
 #pragma once
 #include "diagnose/choices.h"
 #include "graph/graph.h"
 
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace convoy::diagnose {
-
-struct Bounds {
-  double least = -std::numeric_limits<double>::infinity(), most = std::numeric_limits<double>::infinity();
-  bool known = false;  // every number between them may stand there
-  bool alone = false;  // not beside any numbers of what it is made of
-};
-// Per value: behind a ReLU nothing is negative, behind a sigmoid nothing above 1.
-std::vector<Bounds> bounds_of(const Graph& graph);
-// Per value: whether it is made of the inputs' numbers. What only their sizes tell holds no others than it does.
-std::vector<bool> made_of_inputs(const Graph& graph);
 
 // Where the operators of a piece change what they do with one value: numbers between which its readers are smooth. Zero is
 // one of them, so that what lies between it and a limit close by is met as well.
