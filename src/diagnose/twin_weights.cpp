@@ -50,21 +50,34 @@ std::optional<std::vector<double>> steps_of(const std::vector<std::vector<double
   return steps;
 }
 
-// Nothing: the numbers lie on no steps, or tell nothing.
-std::optional<Layers> layers_of(AffineForm real, AffineForm stepped) {
-  if (real.bias.size() != stepped.bias.size() || real.kernel.size() != stepped.kernel.size()) return std::nullopt;
-  const auto one = step_of(stepped.kernel);
-  auto of_stepped = kernels_of_channels(stepped);
-  auto steps = one ? std::optional(std::vector(of_stepped.size(), *one)) : steps_of(of_stepped);
+// A kernel that lies on steps: of all its channels, or of each.
+struct Stepped {
+  AffineForm form;
+  std::vector<std::vector<double>> channels;
+  std::vector<double> steps;  // of each channel
+  bool has_one_step = false;
+};
+std::optional<Stepped> on_steps(AffineForm form) {
+  const auto one = step_of(form.kernel);
+  auto channels = kernels_of_channels(form);
+  auto steps = one ? std::optional(std::vector(channels.size(), *one)) : steps_of(channels);
   if (!steps) return std::nullopt;
+  return Stepped{std::move(form), std::move(channels), *std::move(steps), one.has_value()};
+}
+
+// Nothing: the numbers tell nothing.
+std::optional<Layers> layers_of(AffineForm real, Stepped stepped) {
+  if (real.bias.size() != stepped.form.bias.size() || real.kernel.size() != stepped.form.kernel.size())
+    return std::nullopt;
   auto of_real = kernels_of_channels(real);
-  Layers layers{std::move(real), std::move(stepped), {}, *std::move(steps)};
+  Layers layers{std::move(real), std::move(stepped.form), {}, std::move(stepped.steps)};
   const auto [least, most] = std::ranges::minmax(layers.stepped.kernel);
   for (std::size_t c = 0; c < of_real.size(); ++c) {
-    if (of_real[c].size() != of_stepped[c].size()) return std::nullopt;
-    std::ranges::sort(of_real[c]), std::ranges::sort(of_stepped[c]);
-    StepChannel channel{std::move(of_real[c]), std::move(of_stepped[c]), layers.steps[c] / 2, least, most};
-    if (!one && !channel.stepped.empty())
+    std::vector<double>&own = of_real[c], &rounded = stepped.channels[c];
+    if (own.size() != rounded.size()) return std::nullopt;
+    std::ranges::sort(own), std::ranges::sort(rounded);
+    StepChannel channel{std::move(own), std::move(rounded), layers.steps[c] / 2, least, most};
+    if (!stepped.has_one_step && !channel.stepped.empty())
       channel.least = channel.stepped.front(), channel.most = channel.stepped.back();
     layers.channels.push_back(std::move(channel));
   }
@@ -310,9 +323,13 @@ std::vector<Finding> weights_off_their_steps(const Sized& at, const ScalesOfInpu
   for (const Match& match : alignment.matches) matched_a[match.a.slot()] = true, matched_b[match.b.slot()] = true;
   std::vector<Finding> all;
   for (const Match& match : alignment.matches) {
-    auto a = form_at(at.a, match.a, match.node_a, matched_a), b = form_at(at.b, match.b, match.node_b, matched_b);
-    if (!a || !b) continue;
-    const auto layers = of_a ? layers_of(*std::move(b), *std::move(a)) : layers_of(*std::move(a), *std::move(b));
+    const auto form_of = [&](bool in_a) {
+      return in_a ? form_at(at.a, match.a, match.node_a, matched_a) : form_at(at.b, match.b, match.node_b, matched_b);
+    };
+    auto form = form_of(of_a);
+    auto stepped = form ? on_steps(*std::move(form)) : std::nullopt;  // most are not, which is seen at once
+    auto real = stepped ? form_of(!of_a) : std::nullopt;
+    const auto layers = real ? layers_of(*std::move(real), *std::move(stepped)) : std::nullopt;
     if (!layers) continue;
     const auto kernel = kernel_off(*layers);
     if (kernel) all.push_back(about_kernel(*layers, *kernel, of_a));
