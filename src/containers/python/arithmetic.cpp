@@ -1,5 +1,7 @@
 #include "containers/python/arithmetic.h"
 
+#include "containers/python/division.h"
+
 #include <cmath>
 
 namespace convoy::python {
@@ -73,14 +75,15 @@ Result<bool> combine(Expression& a, std::string_view symbol, const Expression& b
   if (a.kind == Kind::Integer && b.kind == Kind::Integer && symbol != "/" && whole_power)
     return whole(a, symbol, b.integer);
   const double x = real_of(a), y = real_of(b);
+  const bool are_whole = a.kind == Kind::Integer && b.kind == Kind::Integer;
   if (division && y == 0) return fail(Fault::Format, "divides by zero");
   a.kind = Kind::Real;
   if (symbol == "+") a.real = x + y;
   else if (symbol == "-") a.real = x - y;
   else if (symbol == "*") a.real = x * y;
-  else if (symbol == "/") a.real = x / y;
-  else if (symbol == "//") a.real = std::floor(x / y);
-  else if (symbol == "%") a.real = x - y * std::floor(x / y);
+  else if (symbol == "/") a.real = are_whole ? quotient(a.integer, b.integer) : x / y;
+  else if (symbol == "//") a.real = divided(x, y).times;
+  else if (symbol == "%") a.real = divided(x, y).rest;
   else a.real = std::pow(x, y);
   return true;
 }

@@ -85,7 +85,7 @@ Made string(Interpreter& in, Arguments& a) {
 Made absolute(Interpreter& in, Arguments& a) {
   const Value x = a.placed[0];
   if (x.is_real()) return Value::of(std::abs(x.real()));
-  if (x.is_whole()) return x.whole() < 0 ? in.unary("-", x) : Made(x);
+  if (x.is_whole()) return in.unary(x.whole() < 0 ? "-" : "+", x);
   if (auto made = own(in, x, "abs"); !made || *made) return made ? Made(**made) : pass(made);
   const auto method = in.attribute(x, "abs");
   return method ? in.call(*method, ValueList{}) : method;
@@ -95,14 +95,16 @@ Made absolute(Interpreter& in, Arguments& a) {
 Made rounded_to(const Value& x, std::int64_t digits) {
   constexpr std::int64_t most_digits = 18;
   if (x.is_whole()) {
-    if (digits >= 0) return x;
-    if (digits < -most_digits) return Value::of(std::int64_t{0});
-    std::int64_t step = 1;
+    if (digits >= 0) return Value::of(x.whole());
+    if (digits < -most_digits) return fail(Fault::Unsupported, "round() to more than 18 digits in front of the point");
+    std::int64_t step = 1, made = 0;
     for (std::int64_t i = 0; i < -digits; ++i) step *= 10;
     std::int64_t times = x.whole() / step, rest = x.whole() % step;
     if (rest < 0) --times, rest += step;
     const bool up = rest > step - rest || (rest == step - rest && times % 2 != 0);
-    return Value::of((times + (up ? 1 : 0)) * step);
+    if (__builtin_mul_overflow(times + (up ? 1 : 0), step, &made))
+      return wrong("round() of a number that is too large");
+    return Value::of(made);
   }
   const double number = x.real();
   if (!std::isfinite(number) || digits > 300) return x;
@@ -122,7 +124,7 @@ Made rounded(Interpreter& in, Arguments& a) {
     if (!a.placed[1].is_whole()) return wrong("round() to a number of digits that is no whole number");
     return rounded_to(a.placed[0], a.placed[1].whole());
   }
-  if (a.placed[0].is_whole()) return a.placed[0];
+  if (a.placed[0].is_whole()) return Value::of(a.placed[0].whole());
   if (!(std::abs(a.placed[0].real()) < 0x1p62)) return wrong("round() of a number that is too large");
   return Value::of(static_cast<std::int64_t>(std::nearbyint(a.placed[0].real())));  // halves to even
 }
@@ -139,7 +141,10 @@ Made callable(Interpreter&, Arguments& a) { return Value::of(can_be_called(a.pla
 Made type(Interpreter& in, Arguments& a) {
   if (a.placed.size() != 1) return fail(Fault::Unsupported, "type() of other than one value");
   if (const auto* instance = a.placed[0].as<Instance>()) return Value::of(instance->type);
-  const auto known = in.builtins.find(type_name(a.placed[0]));
+  const auto* map = a.placed[0].as<Mapping>();
+  if (map && map->is_ordered)
+    return fail(Fault::Unsupported, "type() of an OrderedDict; isinstance() tells what it is");
+  const auto known = in.builtins.find(map && map->is_frozen ? "frozenset" : type_name(a.placed[0]));
   return known == in.builtins.end() ? in.text(type_name(a.placed[0])) : known->second;
 }
 

@@ -123,8 +123,10 @@ Made sequence(Interpreter& in, Arguments& a) {
   return Tuple ? in.tuple(std::move(*all)) : in.list(std::move(*all));
 }
 
+template <bool Frozen>
 Made set(Interpreter& in, Arguments& a) {
   auto* made = in.make<Mapping>(true);
+  made->is_frozen = Frozen;
   if (a.placed.empty()) return Value::of(made);
   const auto all = in.elements(a.placed[0]);
   if (!all) return std::unexpected(all.error());
@@ -278,8 +280,8 @@ constexpr Builtin of_lists[] = {{"len", len, 1, 1},
                                 {"filter", filter, 2, 2},
                                 {"list", sequence<false>, 0, 1},
                                 {"tuple", sequence<true>, 0, 1},
-                                {"set", set, 0, 1},
-                                {"frozenset", set, 0, 1},
+                                {"set", set<false>, 0, 1},
+                                {"frozenset", set<true>, 0, 1},
                                 {"dict", dict, 0, 1},
                                 {"max", extreme<true>, 1, any_number},
                                 {"min", extreme<false>, 1, any_number},

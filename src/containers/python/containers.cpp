@@ -19,8 +19,24 @@ Result<std::size_t> index_in(Interpreter& in, Value key, Size n, std::string_vie
   return static_cast<std::size_t>(i);
 }
 
+Result<std::string> key_text(Value key, int depth = 0);
+
+// The elements of a frozenset, in whatever order they came.
+Result<std::string> key_text_of(const Mapping& set, int depth) {
+  std::vector<std::string> parts;
+  for (const auto& [key, unused] : set.entries) {
+    auto part = key_text(key, depth + 1);
+    if (!part) return part;
+    parts.push_back(std::to_string(part->size()) + ":" + *part);
+  }
+  std::ranges::sort(parts);
+  std::string joined = "{";
+  for (const std::string& part : parts) joined += part;
+  return joined;
+}
+
 // What makes two keys the same: 1, 1.0 and True are.
-Result<std::string> key_text(Value key, int depth = 0) {
+Result<std::string> key_text(Value key, int depth) {
   if (key.is_none()) return std::string("N");
   if (key.is_whole()) return "i" + std::to_string(key.whole());
   if (key.is_real()) {
@@ -39,6 +55,7 @@ Result<std::string> key_text(Value key, int depth = 0) {
     }
     return joined;
   }
+  if (const auto* set = key.as<Mapping>(); set && set->is_frozen && depth <= 16) return key_text_of(*set, depth);
   if (key.as<Mapping>()) return wrong("a " + type_name(key) + " is no key of a dictionary");
   if (const auto* own = key.as<Instance>(); own && own->type->find("__eq__"))
     return fail(Fault::Unsupported,
@@ -197,8 +214,14 @@ Status Sequence::delete_item(Interpreter& in, Value key) {
   if (const auto* cut = key.as<Cut>()) {
     const auto part = part_of(*cut, static_cast<Size>(items.size()));
     if (!part) return std::unexpected(part.error());
-    if (part->step != 1) return fail(Fault::Unsupported, "deletes a slice with a step");
-    items.erase(items.begin() + part->start, items.begin() + part->start + part->count);
+    if (part->step == 1) {
+      items.erase(items.begin() + part->start, items.begin() + part->start + part->count);
+      return {};
+    }
+    std::vector<bool> goes(items.size());
+    for (Size i = 0; i < part->count; ++i) goes[static_cast<std::size_t>(part->start + i * part->step)] = true;
+    std::size_t at = 0;
+    std::erase_if(items, [&](const Value&) { return goes[at++]; });
     return {};
   }
   const auto at = index_in(in, key, static_cast<Size>(items.size()), type_name());
@@ -238,6 +261,12 @@ Result<std::optional<Value>> Sequence::binary(Interpreter& in, std::string_view 
 }
 
 Result<std::optional<Value>> Sequence::augmented(Interpreter& in, std::string_view symbol, Value other) {
+  if (!is_tuple && symbol == "*" && other.is_whole()) {
+    const auto repeated = in.binary("*", Value::of(this), other);
+    if (!repeated) return std::unexpected(repeated.error());
+    items = repeated->as<Sequence>()->items;
+    return Value::of(this);
+  }
   if (is_tuple || symbol != "+") return std::nullopt;
   if (auto* generator = other.as<Generator>()) {  // which may look at what it has given before
     for (;;) {
@@ -320,6 +349,8 @@ Result<std::optional<Value>> Mapping::binary(Interpreter& in, std::string_view s
   if (!b || reversed || b->is_set != is_set || (symbol != "|" && !(is_set && (symbol == "&" || symbol == "-"))))
     return std::nullopt;
   auto* made = in.make<Mapping>(is_set);
+  made->is_frozen = is_frozen;
+  made->is_ordered = is_ordered;
   for (const auto& [key, value] : entries) {
     const auto there = const_cast<Mapping*>(b)->contains(in, key);
     if (!there) return std::unexpected(there.error());
@@ -330,6 +361,16 @@ Result<std::optional<Value>> Mapping::binary(Interpreter& in, std::string_view s
     for (const auto& [key, value] : b->entries)
       if (auto s = made->put(in, key, value); !s) return pass(s);
   return Value::of(made);
+}
+
+Result<std::optional<Value>> Mapping::augmented(Interpreter& in, std::string_view symbol, Value other) {
+  if (is_frozen) return std::nullopt;
+  auto made = binary(in, symbol, other, false);
+  if (!made || !*made) return made;
+  auto* changed = (*made)->as<Mapping>();
+  entries = std::move(changed->entries);
+  places_ = std::move(changed->places_);
+  return Value::of(this);
 }
 
 // ---- ranges

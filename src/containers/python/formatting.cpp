@@ -38,14 +38,16 @@ std::optional<Pattern> pattern_of(std::string_view s) {
   Pattern p;
   const auto letters = Text(std::string(s.substr(0, 5))).letters();
   const std::size_t filled = letters.empty() ? 0 : letters[0].size();
-  if (s.size() > filled && filled > 0 && is_one_of(s[filled], "<>^=")) {
+  const bool is_filled = s.size() > filled && filled > 0 && is_one_of(s[filled], "<>^=");
+  if (is_filled) {
     p.fill = s.substr(0, filled);
     s.remove_prefix(filled);
   }
   p.align = take_one_of(s, "<>^=");
   if (const char sign = take_one_of(s, "+- ")) p.sign = sign;
   p.alternate = take_one_of(s, "#") != 0;
-  if (!s.empty() && s[0] == '0' && p.align == 0) p.fill = "0", p.align = '=';
+  if (!s.empty() && s[0] == '0' && !is_filled) p.fill = "0";
+  if (!s.empty() && s[0] == '0' && p.align == 0) p.align = '=';
   if (!s.empty() && is_one_of(s[0], "0123456789") && !take_number(s, p.width)) return std::nullopt;
   p.grouping = take_one_of(s, ",_");
   if (take_one_of(s, ".") && !take_number(s, p.precision)) return std::nullopt;
@@ -120,7 +122,7 @@ Result<std::string> magnitude_of_whole(std::uint64_t n, const Pattern& p) {
     digits.insert(digits.begin(), letters[n % base]);
     n /= base;
   } while (n != 0);
-  return p.alternate ? std::string("0") + p.type + digits : digits;
+  return digits;
 }
 
 Result<std::string> number_as(const Value& value, const Pattern& p) {
@@ -131,7 +133,8 @@ Result<std::string> number_as(const Value& value, const Pattern& p) {
   if (!words) return words;
   if (p.grouping && p.align == '=' && p.fill == "0")
     return fail(Fault::Unsupported, "digits in groups behind leading zeros");
-  const std::string sign = negative ? "-" : p.sign == '-' ? "" : std::string(1, p.sign);
+  std::string sign = negative ? "-" : p.sign == '-' ? "" : std::string(1, p.sign);
+  if (whole && p.alternate && is_one_of(p.type, "bxXo")) sign += std::string("0") + p.type;
   return padded(sign, grouped(*words, p.grouping), p, '>');
 }
 
@@ -206,6 +209,7 @@ std::string how_of_mark(std::string_view said, bool is_text) {
   const bool zeros = has('0') && !has('-') && !is_text;
   std::string how = zeros ? "0=" : has('-') ? "<" : ">";
   if (!is_text) how += has('+') ? "+" : has(' ') ? " " : "";
+  if (has('#')) how += "#";
   return how + std::string(said);
 }
 
@@ -239,7 +243,6 @@ Result<std::string> marks_filled(Interpreter& in, const std::string& text, const
     if (!value) value = values[next++];
     const char as = text[end];
     const std::string how = how_of_mark(std::string_view(text).substr(start, end - start), as == 's' || as == 'r');
-    if (how.find('#') != std::string::npos) return fail(Fault::Unsupported, "'#' in a format of '%'");
     auto one = marked(in, *value, how, as);
     if (!one) return one;
     words += *one;

@@ -158,16 +158,20 @@ Made cartesian(Interpreter& in, Arguments& a) {
 }
 
 Made accumulate(Interpreter& in, Arguments& a) {
-  const auto all = in.elements(a.placed[0]);
+  const auto given = bound(a, "iterable func initial", 1, "accumulate");
+  if (!given) return std::unexpected(given.error());
+  const auto all = in.elements(*(*given)[0]);
   if (!all) return std::unexpected(all.error());
+  const Value function = (*given)[1].value_or(Value()), first = (*given)[2].value_or(Value());
   ValueList sums;
+  if (!first.is_none()) sums.push_back(first);
   for (const Value& one : *all) {
     if (sums.empty()) {
       sums.push_back(one);
       continue;
     }
     const auto next =
-        a.placed.size() > 1 ? in.call(a.placed[1], ValueList{sums.back(), one}) : in.binary("+", sums.back(), one);
+        function.is_none() ? in.binary("+", sums.back(), one) : in.call(function, ValueList{sums.back(), one});
     if (!next) return next;
     sums.push_back(*next);
   }

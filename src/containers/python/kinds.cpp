@@ -31,9 +31,10 @@ constexpr std::array aliases{Alias{"List", "list"},
                              Alias{"ModuleType", "module"},
                              Alias{"MethodType", "method"}};
 
-constexpr std::array<std::string_view, 20> names_of_types{
-    "int",   "float", "bool",     "str",    "list",     "tuple",    "set",      "frozenset", "dict",   "range",
-    "slice", "type",  "Iterable", "Number", "Sequence", "Callable", "Integral", "Real",      "Tensor", "Mapping"};
+constexpr std::array<std::string_view, 21> names_of_types{
+    "OrderedDict", "int",       "float",    "bool",     "str",   "list",   "tuple",
+    "set",         "frozenset", "dict",     "range",    "slice", "type",   "Iterable",
+    "Number",      "Sequence",  "Callable", "Integral", "Real",  "Tensor", "Mapping"};
 
 bool is_type(const Value& value) {
   const auto* native = value.as<Native>();
@@ -53,6 +54,9 @@ bool is_of(const Value& value, const std::string& name) {
   if (name == "int") return value.is_whole();
   if (name == "float") return value.is_real();
   if (name == "NoneType") return value.is_none();
+  if (const auto* map = value.as<Mapping>(); map && (map->is_set || name == "OrderedDict"))
+    return name == "OrderedDict" ? map->is_ordered
+                                 : name == (map->is_frozen ? "frozenset" : "set") || name == "Iterable";
   if (name == "FunctionType") return value.as<Function>() != nullptr;
   if (name == "tuple" || name == "Sequence")
     if (tuple_in(value)) return true;
@@ -88,7 +92,9 @@ Result<bool> of_type(Interpreter& in, const Value& value, const Value& type, int
   }
   if (type.is_none()) return value.is_none();  // a part of int | None
   if (const auto* builtin = type.as<Native>()) return is_of(value, builtin->name);
-  return false;
+  if (const auto* name = type.as<Text>())  // as type() names what is no class here
+    return name->text == (value.is_none() ? "None" : type_name(value));
+  return fail(Fault::Unsupported, "isinstance() of a " + type_name(type) + ", which is no class that is known");
 }
 
 }  // namespace

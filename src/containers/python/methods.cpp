@@ -46,6 +46,8 @@ Result<std::string> word(const std::optional<Value>& v, std::string_view what) {
 
 // ---- texts
 
+constexpr const char* blank = " \t\n\r\v\f";
+
 Made join(Interpreter& in, Text& self, Taken& a) {
   const auto all = in.elements(*a[0]);
   if (!all) return std::unexpected(all.error());
@@ -67,8 +69,10 @@ Made split(Interpreter& in, Text& self, Taken& a) {
   ValueList parts;
   std::size_t from = 0;
   if (by.empty()) {
-    while ((from = self.text.find_first_not_of(" \t\n", from)) != std::string::npos) {
-      const std::size_t to = std::min(self.text.find_first_of(" \t\n", from), self.text.size());
+    while ((from = self.text.find_first_not_of(blank, from)) != std::string::npos) {
+      const bool is_last = most >= 0 && static_cast<Size>(parts.size()) == most;
+      const std::size_t to =
+          is_last ? self.text.size() : std::min(self.text.find_first_of(blank, from), self.text.size());
       parts.push_back(in.text(self.text.substr(from, to - from)));
       from = to;
     }
@@ -109,7 +113,7 @@ Made cased(Interpreter& in, Text& self, Taken&) {
 // lstrip() and rstrip()
 template <bool End>
 Made strip_one(Interpreter& in, Text& self, Taken& a) {
-  const std::string of = a[0] ? word(a[0], "strip").value_or(" ") : " \t\n\r";
+  const std::string of = a[0] ? word(a[0], "strip").value_or(" ") : blank;
   const auto kept = End ? self.text.find_last_not_of(of) : self.text.find_first_not_of(of);
   if (kept == std::string::npos) return in.text("");
   return in.text(End ? self.text.substr(0, kept + 1) : self.text.substr(kept));
@@ -150,7 +154,7 @@ Made text_index(Interpreter&, Text& self, Taken& a) {
 }
 
 Made strip(Interpreter& in, Text& self, Taken& a) {
-  const std::string of = a[0] ? word(a[0], "strip").value_or(" ") : " \t\n\r";
+  const std::string of = a[0] ? word(a[0], "strip").value_or(" ") : blank;
   const auto first = self.text.find_first_not_of(of);
   if (first == std::string::npos) return in.text("");
   return in.text(self.text.substr(first, self.text.find_last_not_of(of) - first + 1));
@@ -357,6 +361,8 @@ Made update(Interpreter& in, Mapping& self, Arguments& given) {
 Made map_copy(Interpreter& in, Mapping& self, Taken&) {
   auto* made = in.make<Mapping>(self.is_set);
   made->otherwise = self.otherwise;
+  made->is_frozen = self.is_frozen;
+  made->is_ordered = self.is_ordered;
   for (const auto& [key, value] : self.entries)
     if (auto put = made->put(in, key, value); !put) return pass(put);
   return Value::of(made);

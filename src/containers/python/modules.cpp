@@ -27,7 +27,11 @@ Value abstract_class(Interpreter& in, const std::string& name) {
 
 Module* collections(Interpreter& in, const std::string& name) {
   auto* m = in.make<Module>(name);
-  m->attributes.set("OrderedDict", in.builtins["dict"]);
+  add_function(in, *m, "OrderedDict", 0, [](Interpreter& with, Arguments& a) -> Made {
+    auto made = with.call(with.builtins["dict"], a);
+    if (auto* held = made ? made->as<Mapping>() : nullptr) held->is_ordered = true;
+    return made;
+  });
   add_function(in, *m, "namedtuple", 2, named_tuple);
   add_function(in, *m, "defaultdict", 0, default_dict);
   auto* abc = in.make<Module>("collections.abc");

@@ -1,4 +1,5 @@
 // Arithmetic and comparisons. Whole numbers have 64 bits, and what needs more is refused.
+#include "containers/python/division.h"
 #include "containers/python/interpreter.h"
 #include "containers/python/kinds.h"
 #include "containers/python/unread.h"
@@ -14,9 +15,22 @@ std::unexpected<Error> too_large() {
   return fail(Fault::Limit, "the result is beyond 2^63 - 1, the largest whole number");
 }
 
+std::unexpected<Error> by_zero() { return fail(Fault::Format, "divides by zero"); }
+
+// What Python raises an OverflowError for and what is complex is refused.
+Result<std::optional<Value>> real_power(double x, double y) {
+  if (x == 0 && y < 0) return by_zero();
+  if (x < 0 && std::isfinite(y) && std::isfinite(x) && y != std::floor(y))
+    return fail(Fault::Unsupported, "a complex number");
+  const double made = std::pow(x, y);
+  if (std::isinf(made) && std::isfinite(x) && std::isfinite(y))
+    return fail(Fault::Format, "a power that is larger than a float");
+  return Value::of(made);
+}
+
 Result<Value> whole_power(std::int64_t a, std::int64_t exponent) {
   if (exponent < 0) {
-    if (a == 0) return fail(Fault::Format, "divides by zero");
+    if (a == 0) return by_zero();
     return Value::of(std::pow(static_cast<double>(a), static_cast<double>(exponent)));
   }
   std::int64_t result = 1;
@@ -51,7 +65,7 @@ Result<std::optional<Value>> whole(std::string_view symbol, Value x, Value y) {
   else if (symbol == "*") over = __builtin_mul_overflow(a, b, &r);
   else if (symbol == "**") return whole_power(a, b);
   else if (symbol == "//" || symbol == "%") {
-    if (b == 0) return fail(Fault::Format, "divides by zero");
+    if (b == 0) return by_zero();
     if (b == -1) over = symbol == "//" && __builtin_sub_overflow(std::int64_t{0}, a, &r);
     else if (symbol == "//") r = a / b - (a % b != 0 && (a < 0) != (b < 0));
     else r = a % b + (a % b != 0 && (a < 0) != (b < 0) ? b : 0);
@@ -65,21 +79,33 @@ Result<std::optional<Value>> whole(std::string_view symbol, Value x, Value y) {
 Result<std::optional<Value>> numbers(std::string_view symbol, Value a, Value b) {
   if (a.is_whole() && b.is_whole() && symbol != "/") return whole(symbol, a, b);
   const double x = a.real(), y = b.real();
-  if ((symbol == "/" || symbol == "//" || symbol == "%") && y == 0) return fail(Fault::Format, "divides by zero");
+  if ((symbol == "/" || symbol == "//" || symbol == "%") && y == 0) return by_zero();
   if (symbol == "+") return Value::of(x + y);
   if (symbol == "-") return Value::of(x - y);
   if (symbol == "*") return Value::of(x * y);
-  if (symbol == "/") return Value::of(x / y);
-  if (symbol == "//") return Value::of(std::floor(x / y));
-  if (symbol == "%") {
-    const double rest = std::fmod(x, y);
-    return Value::of(rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest);
-  }
-  if (symbol == "**") {
-    if (x < 0 && y != std::floor(y)) return fail(Fault::Unsupported, "a complex number");
-    return Value::of(std::pow(x, y));
-  }
+  if (symbol == "/") return Value::of(a.is_whole() && b.is_whole() ? quotient(a.whole(), b.whole()) : x / y);
+  if (symbol == "//") return Value::of(divided(x, y).times);
+  if (symbol == "%") return Value::of(divided(x, y).rest);
+  if (symbol == "**") return real_power(x, y);
   return std::nullopt;
+}
+
+bool less(const Value& a, const Value& b) {
+  if (a.is_whole() && b.is_whole()) return a.whole() < b.whole();
+  if (a.is_whole()) return is_less(a.whole(), b.real());
+  return b.is_whole() ? is_less(a.real(), b.whole()) : a.real() < b.real();
+}
+
+bool alike(const Value& a, const Value& b) {
+  if (a.is_whole() && b.is_whole()) return a.whole() == b.whole();
+  if (a.is_whole()) return is_equal(a.whole(), b.real());
+  return b.is_whole() ? is_equal(b.whole(), a.real()) : a.real() == b.real();
+}
+
+ValueList pairs_of(Interpreter& in, const Mapping& map) {
+  ValueList pairs;
+  for (const auto& [key, value] : map.entries) pairs.push_back(in.tuple({key, value}));
+  return pairs;
 }
 
 std::unexpected<Error> too_deep() { return fail(Fault::Limit, "values are nested too deep"); }
@@ -175,18 +201,14 @@ Result<bool> Interpreter::compare(std::string_view symbol, Value a, Value b) {
   }
   if (symbol == "!=" || symbol == "<=" || symbol == ">=" || symbol == ">") {
     if (symbol == ">") return compare("<", b, a);
-    if (symbol == "<=" && a.is_number() && b.is_number())
-      return a.is_whole() && b.is_whole() ? a.whole() <= b.whole() : a.real() <= b.real();
+    if (symbol == "<=" && a.is_number() && b.is_number()) return less(a, b) || alike(a, b);
     if (symbol == ">=" && a.is_number() && b.is_number()) return compare("<=", b, a);
     const bool swapped = symbol == "<=";
     auto other = symbol == "!=" ? compare("==", a, b) : swapped ? compare("<", b, a) : compare("<", a, b);
     if (!other) return other;
     return !*other;
   }
-  if (a.is_number() && b.is_number()) {
-    if (a.is_whole() && b.is_whole()) return symbol == "==" ? a.whole() == b.whole() : a.whole() < b.whole();
-    return symbol == "==" ? a.real() == b.real() : a.real() < b.real();
-  }
+  if (a.is_number() && b.is_number()) return symbol == "==" ? alike(a, b) : less(a, b);
   if (symbol == "==") {
     if (a.same(b)) return true;
     const auto *s = a.as<Text>(), *t = b.as<Text>();
@@ -207,9 +229,13 @@ Result<bool> Interpreter::compare(std::string_view symbol, Value a, Value b) {
       return n == second->count() &&
              (n == 0 || (first->start == second->start && (n == 1 || first->step == second->step)));
     }
+    const auto *cut = a.as<Cut>(), *part = b.as<Cut>();
+    if (cut && part)
+      return equal(tuple({cut->start, cut->stop, cut->step}), tuple({part->start, part->stop, part->step}));
     auto *m = a.as<Mapping>(), *n = b.as<Mapping>();
     if (m && n) {
       if (m->is_set != n->is_set || m->entries.size() != n->entries.size()) return false;
+      if (m->is_ordered && n->is_ordered) return equal(tuple(pairs_of(*this, *m)), tuple(pairs_of(*this, *n)));
       for (const auto& [key, value] : m->entries) {
         const auto there = n->find(key);
         if (!there) return std::unexpected(there.error());

@@ -176,6 +176,7 @@ class Mapping : public Object {
   Status set_item(Interpreter&, Value key, Value value) override;
   Status delete_item(Interpreter&, Value key) override;
   Result<std::optional<Value>> binary(Interpreter&, std::string_view symbol, Value other, bool reversed) override;
+  Result<std::optional<Value>> augmented(Interpreter&, std::string_view symbol, Value other) override;
   Result<bool> truth(Interpreter&) override { return !entries.empty(); }
   Result<Size> length(Interpreter&) override { return static_cast<Size>(entries.size()); }
   Result<ValueList> elements(Interpreter&) override;  // the keys
@@ -184,6 +185,8 @@ class Mapping : public Object {
   Result<Value*> find(Value key);
   Status put(Interpreter&, Value key, Value value);
   const bool is_set;
+  bool is_frozen = false;  // a frozenset
+  bool is_ordered = false;  // an OrderedDict
   Value otherwise;  // what makes the value of a key that is not there; None: nothing does
   std::vector<std::pair<Value, Value>> entries;
 

@@ -56,8 +56,8 @@ Words sequence(Interpreter& in, const Sequence& all) {
 
 // The order of a set's elements is known to nobody.
 Words mapping(Interpreter& in, const Mapping& map) {
-  if (map.is_set && map.entries.empty()) return std::string("set()");
-  if (!map.otherwise.is_none() || (map.is_set && map.entries.size() > 1))
+  if (map.is_set && map.entries.empty()) return std::string(map.is_frozen ? "frozenset()" : "set()");
+  if (map.is_ordered || !map.otherwise.is_none() || (map.is_set && map.entries.size() > 1))
     return unknown(Value::of(const_cast<Mapping*>(&map)));
   auto words = listed(in, map.entries, [&](const std::pair<Value, Value>& one) -> Words {
     auto key = in.written(one.first);
@@ -65,7 +65,8 @@ Words mapping(Interpreter& in, const Mapping& map) {
     auto value = in.written(one.second);
     return value ? Words(*key + ": " + *value) : value;
   });
-  return words ? Words("{" + *words + "}") : words;
+  if (!words) return words;
+  return map.is_frozen ? "frozenset({" + *words + "})" : "{" + *words + "}";
 }
 
 std::string range(const Range& of) {

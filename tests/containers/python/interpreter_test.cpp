@@ -324,7 +324,9 @@ TEST(PythonInterpreter, EndsWhatAsksItselfWithASentence) {
             std::string::npos);
   EXPECT_NE(answer("class A:\n  def __len__(s): return -5\nx = list(range(len(A())))").find("__len__() gives -5"),
             std::string::npos);
-  EXPECT_EQ(answer("l = [1]\nl.append(l)\nx = isinstance(3, (l, float))"), "False");
+  EXPECT_EQ(answer("l = []\nl.append(l)\nx = isinstance(3, (l, float))"), "False");
+  EXPECT_NE(answer("x = isinstance(3, (1, float))").find("isinstance() of a int, which is no class"),
+            std::string::npos);
 }
 
 TEST(PythonInterpreter, IsBoundedInStepsMemoryAndDepth) {
