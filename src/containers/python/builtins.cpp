@@ -18,9 +18,16 @@ namespace {
 
 using Made = Result<Value>;
 
-// What an object of a framework knows to do of itself: "of_int". Nothing: it does not.
+// What an object of a framework knows to do of itself, "of_int", or one of the program, "__int__". Nothing: it does not.
 Result<std::optional<Value>> own(Interpreter& in, const Value& x, const char* word) {
-  if (!x.is_object() || x.as<Instance>() || x.as<Text>()) return std::nullopt;
+  if (!x.is_object() || x.as<Text>()) return std::nullopt;
+  if (const auto* instance = x.as<Instance>()) {
+    const Value* said = instance->own_method("__" + std::string(word) + "__");
+    if (!said) return std::nullopt;
+    auto made = in.call(*said, ValueList{x});
+    if (!made) return pass(made);
+    return *made;
+  }
   auto method = in.find_attribute(x, "of_" + std::string(word));
   if (!method || !*method) return method;
   auto made = in.call(**method, ValueList{});
@@ -50,6 +57,8 @@ Made whole(Interpreter& in, Arguments& a) {
     errno = 0;
     const std::int64_t n = std::strtoll(trimmed.c_str(), &end, static_cast<int>(base.whole()));
     if (!trimmed.empty() && *end == '\0' && errno == 0) return Value::of(n);
+    if (text->is_ascii && errno == 0 && trimmed.find('_') == std::string::npos)
+      return in.raises("ValueError", "int() of the text " + repr(in, x));
   }
   return fail(Fault::Unsupported, "int() of a " + type_name(x));
 }

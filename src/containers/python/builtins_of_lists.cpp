@@ -166,7 +166,8 @@ Made extreme(Interpreter& in, Arguments& a) {
     if (!items) return pass(items);
     all = std::move(*items);
   }
-  if (all.empty()) return otherwise ? Made(*otherwise) : Made(wrong("the largest or smallest of nothing"));
+  if (all.empty())
+    return otherwise ? Made(*otherwise) : Made(in.raises("ValueError", "the largest or smallest of nothing"));
   // A size that is free knows what it is the largest of.
   for (const Value& one : all)
     if (!key && one.is_object() && !one.as<Text>() && !one.as<Instance>()) {

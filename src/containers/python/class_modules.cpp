@@ -99,8 +99,9 @@ Made data_class(Interpreter& in, Arguments& a) {
   auto* type = a.placed[0].as<Class>();
   if (!type) return wrong("dataclass() of what is no class");
   std::vector<std::string> fields;
+  type->is_dataclass = true;
   for (std::size_t i = type->order.size(); i-- > 0;)
-    for (const std::string& name : type->order[i]->fields)
+    for (const std::string& name : type->order[i]->is_dataclass ? type->order[i]->fields : std::vector<std::string>())
       if (std::ranges::find(fields, name) == fields.end()) fields.push_back(name);
   if (!type->attributes.find("__init__"))
     type->attributes.set("__init__", in.native("__init__", [fields](Interpreter& with, Arguments& b) {

@@ -324,7 +324,7 @@ Status Mapping::set_item(Interpreter& in, Value key, Value value) { return put(i
 Status Mapping::delete_item(Interpreter& in, Value key) {
   const auto found = find(key);
   if (!found) return std::unexpected(found.error());
-  if (!*found) return wrong("there is no key " + repr(in, key));
+  if (!*found) return in.raises("KeyError", "there is no key " + repr(in, key));
   const auto text = key_text(key);
   entries.erase(entries.begin() + static_cast<std::ptrdiff_t>(places_[*text]));
   places_.clear();

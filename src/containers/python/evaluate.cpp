@@ -33,6 +33,16 @@ Result<T> Evaluator::at(const Syntax& s, Result<T> r) const {
   return r;
 }
 
+// Of an object of the program alone, what it lacks is an AttributeError, which the program may catch.
+Result<Value> Evaluator::attribute_of(const Value& object, const std::string& name) {
+  auto found = in_.attribute(object, name);
+  const auto* instance = object.as<Instance>();
+  const bool is_own = instance && !instance->extra && !instance->is_of_framework() && in_.expects_exceptions();
+  if (found || !is_own || in_.raised_ || in_.forbidden_) return found;
+  const auto lacks = in_.find_attribute(object, name);
+  return lacks && !*lacks ? in_.raises("AttributeError", std::move(found).error().what) : found;
+}
+
 template Result<Evaluator::Next> Evaluator::at(const Syntax&, Result<Evaluator::Next>) const;
 template Result<Value> Evaluator::at(const Syntax&, Result<Value>) const;
 template Result<bool> Evaluator::at(const Syntax&, Result<bool>) const;
@@ -65,7 +75,7 @@ Result<Value> Evaluator::placeless(const Syntax& s) {
     case SyntaxKind::Name: return name(s);
     case SyntaxKind::Attribute: {
       const auto object = value(s.parts[0]);
-      return object ? in_.attribute(*object, s.text) : object;
+      return object ? attribute_of(*object, s.text) : object;
     }
     case SyntaxKind::Subscript: return subscript(s);
     case SyntaxKind::Slice: return slice(s);

@@ -45,6 +45,8 @@ class Evaluator {
   Result<Next> leave(const Value& context, Result<Next> next);
   Value exception();
   Result<Next> attempt(const Syntax& s);
+  Result<Value> attribute_of(const Value& object, const std::string& name);
+  Result<Next> in_the_end(const Syntax& finally, Result<Next> next);
   Result<bool> catches(const Syntax& handler, const Class* raised);
   Status define(const Syntax& s);
   Status define_class(const Syntax& s);

@@ -82,7 +82,9 @@ Result<Evaluator::Next> Evaluator::placeless_statement(const Syntax& s) {
 }
 
 Result<Evaluator::Next> Evaluator::annotated(const Syntax& s) {
-  if (scope_.class_of_body && s.parts[0].kind == SyntaxKind::Name) scope_.typed.push_back(s.parts[0].text);
+  const bool is_field = scope_.class_of_body && s.parts[0].kind == SyntaxKind::Name && s.text != "ClassVar";
+  if (is_field && !s.text.empty()) return refused(s, "a field of type " + s.text + " is not read");
+  if (is_field) scope_.typed.push_back(s.parts[0].text);
   if (s.parts[1].kind == SyntaxKind::Absent) return Next::Go;
   auto made = value(s.parts[1]);
   if (!made) return pass(made);
@@ -261,9 +263,26 @@ Result<Evaluator::Next> Evaluator::attempt(const Syntax& s) {
   } else if (next && *next == Next::Go && s.parts[handlers].kind != SyntaxKind::Absent) {
     next = block(s.parts[handlers]);
   }
-  if (!next || s.parts[handlers + 1].kind == SyntaxKind::Absent) return next;
-  auto last = block(s.parts[handlers + 1]);
-  return !last || *last != Next::Go ? last : next;
+  return s.parts[handlers + 1].kind == SyntaxKind::Absent ? next : in_the_end(s.parts[handlers + 1], std::move(next));
+}
+
+// `finally` is followed behind what the program raised, too, which goes on behind it unless it returns or breaks.
+Result<Evaluator::Next> Evaluator::in_the_end(const Syntax& finally, Result<Next> next) {
+  if (!next && (!in_.raised_ || in_.forbidden_)) return next;
+  Class* const raised = in_.raised_;
+  const Value object = in_.raised_object_;
+  const bool placed = in_.placed_;
+  if (!next) in_.placed_ = false;
+  auto last = block(finally);
+  if (!last || *last != Next::Go) {
+    if (last) in_.raised_ = nullptr;
+    return last;
+  }
+  if (next) return next;
+  in_.raised_ = raised;
+  in_.raised_object_ = object;
+  in_.placed_ = placed;
+  return next;
 }
 
 // Without a value: what is being handled, once more.

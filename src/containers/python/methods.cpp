@@ -145,11 +145,11 @@ Value letters_before(const Text& self, std::size_t at) {
   return Value::of(static_cast<std::int64_t>(Text(self.text.substr(0, at)).letters().size()));
 }
 
-Made text_index(Interpreter&, Text& self, Taken& a) {
+Made text_index(Interpreter& in, Text& self, Taken& a) {
   const auto part = word(a[0], "index");
   if (!part) return std::unexpected(part.error());
   const auto at = self.text.find(*part);
-  if (at == std::string::npos) return wrong("index() of what is not in the text");
+  if (at == std::string::npos) return in.raises("ValueError", "index() of what is not in the text");
   return letters_before(self, at);
 }
 
@@ -265,11 +265,11 @@ Made insert(Interpreter& in, Sequence& self, Taken& a) {
   self.items.insert(self.items.begin() + at, *a[1]);
   return in.charge(16) ? Made(Value()) : Made(fail(Fault::Limit, "too many items"));
 }
-Made list_pop(Interpreter&, Sequence& self, Taken& a) {
+Made list_pop(Interpreter& in, Sequence& self, Taken& a) {
   const auto n = static_cast<Size>(self.items.size());
   Size at = a[0] && a[0]->is_whole() ? a[0]->whole() : -1;
   if (at < 0) at += n;
-  if (at < 0 || at >= n) return wrong("pop() of a list of " + std::to_string(n));
+  if (at < 0 || at >= n) return in.raises("IndexError", "pop() of a list of " + std::to_string(n));
   const Value taken = self.items[static_cast<std::size_t>(at)];
   self.items.erase(self.items.begin() + at);
   return taken;
@@ -280,7 +280,7 @@ Made list_index(Interpreter& in, Sequence& self, Taken& a) {
     if (!same) return std::unexpected(same.error());
     if (*same) return Value::of(static_cast<std::int64_t>(i));
   }
-  return wrong("index() of what is not in the list");
+  return in.raises("ValueError", "index() of what is not in the list");
 }
 Made list_count(Interpreter& in, Sequence& self, Taken& a) {
   std::int64_t n = 0;
@@ -345,7 +345,7 @@ Made setdefault(Interpreter& in, Mapping& self, Taken& a) {
 Made map_pop(Interpreter& in, Mapping& self, Taken& a) {
   const auto found = self.find(*a[0]);
   if (!found) return std::unexpected(found.error());
-  if (!*found) return a[1] ? Made(*a[1]) : Made(wrong("pop() of a key that is not there"));
+  if (!*found) return a[1] ? Made(*a[1]) : Made(in.raises("KeyError", "pop() of a key that is not there"));
   const Value taken = **found;
   if (auto gone = self.delete_item(in, *a[0]); !gone) return pass(gone);
   return taken;

@@ -15,11 +15,13 @@ std::unexpected<Error> too_large() {
   return fail(Fault::Limit, "the result is beyond 2^63 - 1, the largest whole number");
 }
 
-std::unexpected<Error> by_zero() { return fail(Fault::Format, "divides by zero"); }
+bool divides_by_zero(std::string_view symbol, const Value& a, const Value& b) {
+  if (symbol == "**") return a.real() == 0 && b.real() < 0;
+  return (symbol == "/" || symbol == "//" || symbol == "%") && b.real() == 0;
+}
 
 // What Python raises an OverflowError for and what is complex is refused.
 Result<std::optional<Value>> real_power(double x, double y) {
-  if (x == 0 && y < 0) return by_zero();
   if (x < 0 && std::isfinite(y) && std::isfinite(x) && y != std::floor(y))
     return fail(Fault::Unsupported, "a complex number");
   const double made = std::pow(x, y);
@@ -29,10 +31,7 @@ Result<std::optional<Value>> real_power(double x, double y) {
 }
 
 Result<Value> whole_power(std::int64_t a, std::int64_t exponent) {
-  if (exponent < 0) {
-    if (a == 0) return by_zero();
-    return Value::of(std::pow(static_cast<double>(a), static_cast<double>(exponent)));
-  }
+  if (exponent < 0) return Value::of(std::pow(static_cast<double>(a), static_cast<double>(exponent)));
   std::int64_t result = 1;
   if (a >= -1 && a <= 1) exponent = exponent > 1 ? 2 - exponent % 2 : exponent;
   for (; exponent > 0; --exponent)
@@ -65,7 +64,6 @@ Result<std::optional<Value>> whole(std::string_view symbol, Value x, Value y) {
   else if (symbol == "*") over = __builtin_mul_overflow(a, b, &r);
   else if (symbol == "**") return whole_power(a, b);
   else if (symbol == "//" || symbol == "%") {
-    if (b == 0) return by_zero();
     if (b == -1) over = symbol == "//" && __builtin_sub_overflow(std::int64_t{0}, a, &r);
     else if (symbol == "//") r = a / b - (a % b != 0 && (a < 0) != (b < 0));
     else r = a % b + (a % b != 0 && (a < 0) != (b < 0) ? b : 0);
@@ -79,7 +77,6 @@ Result<std::optional<Value>> whole(std::string_view symbol, Value x, Value y) {
 Result<std::optional<Value>> numbers(std::string_view symbol, Value a, Value b) {
   if (a.is_whole() && b.is_whole() && symbol != "/") return whole(symbol, a, b);
   const double x = a.real(), y = b.real();
-  if ((symbol == "/" || symbol == "//" || symbol == "%") && y == 0) return by_zero();
   if (symbol == "+") return Value::of(x + y);
   if (symbol == "-") return Value::of(x - y);
   if (symbol == "*") return Value::of(x * y);
@@ -116,7 +113,10 @@ Result<Value> Interpreter::binary(std::string_view symbol, Value a, Value b) {
   const Deeper deeper(depth_);
   if (depth_ > limits_.depth) return fail(Fault::Limit, "calls are nested too deep");
   Result<std::optional<Value>> made = std::optional<Value>();
-  if (a.is_number() && b.is_number()) made = numbers(symbol, a, b);
+  if (a.is_number() && b.is_number()) {
+    if (divides_by_zero(symbol, a, b)) return raises("ZeroDivisionError", "divides by zero");
+    made = numbers(symbol, a, b);
+  }
   if (made && !*made && a.is_object()) made = a.object()->binary(*this, symbol, b, false);
   if (made && !*made && b.is_object()) made = b.object()->binary(*this, symbol, a, true);
   if (!made) return pass(made);

@@ -49,7 +49,7 @@ enum class SyntaxKind : std::uint8_t {
   Expression,  // value
   Assign,  // target ..., value
   Augmented,  // target, value; text: "+", "//", ...
-  Annotated,  // target, value or Absent
+  Annotated,  // target, value or Absent; text: ClassVar, InitVar or KW_ONLY where its type is one
   Return,  // value or Absent
   If,  // condition, Block, condition, Block, ..., [Block]
   For,  // target, iterable, Block, [Block]

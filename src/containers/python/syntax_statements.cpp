@@ -125,6 +125,9 @@ SyntaxParser::Made SyntaxParser::assignment() {
   if (!first) return first;
   if (accept(":")) {
     if (!is_target(*first)) return wrong(at, "only a name, an attribute or an item may have a type");
+    std::string kind;
+    for (const char* word : {"ClassVar", "InitVar", "KW_ONLY"})
+      if (is_word(word) || (is(".", 1) && is_word(word, 2))) kind = word;
     if (auto typed = skip_type({"="}); !typed) return pass(typed);
     Syntax value = leaf(SyntaxKind::Absent);
     if (accept("=")) {
@@ -132,7 +135,7 @@ SyntaxParser::Made SyntaxParser::assignment() {
       if (!said) return said;
       value = std::move(*said);
     }
-    return node(SyntaxKind::Annotated, at, {std::move(*first), std::move(value)});
+    return node(SyntaxKind::Annotated, at, {std::move(*first), std::move(value)}, std::move(kind));
   }
   for (const std::string_view symbol : augmented)
     if (is(symbol)) {

@@ -312,6 +312,7 @@ class Class : public Object {
   std::string native;  // the framework's own word where this class is the framework's
   bool is_exception = false;
   bool is_enum = false;
+  bool is_dataclass = false;
   std::vector<std::string> fields;  // names with a type in its body: the fields of a dataclass
   NameTable members;  // of an enum
 };

@@ -93,5 +93,45 @@ TEST(PythonArithmetic, KnowsKindsOfContainers) {
   });
 }
 
+TEST(PythonArithmetic, RaisesWhatAProgramMayCatch) {
+  expect({
+      {"x = []\nfor f in (lambda: 1 / 0, lambda: 2.5 % 0, lambda: 0 ** -1, lambda: [].pop(), lambda: [1].index(2), "
+       "lambda: 'a'.index('b'), lambda: "
+       "{}.pop('k'), lambda: max([]), lambda: int('no')):\n  try: f()\n  except Exception as e: "
+       "x.append(type(e).__name__)",
+       "['ZeroDivisionError', 'ZeroDivisionError', 'ZeroDivisionError', 'IndexError', 'ValueError', 'ValueError', "
+       "'KeyError', "
+       "'ValueError', 'ValueError']"},
+      {"class A:\n  def f(s): return s.k\ntry: x = A().f()\nexcept AttributeError: x = 'none'", "'none'"},
+      {"class A:\n  def __abs__(s): return 3\n  def __int__(s): return 4\n  def __float__(s): return 5.0\n  def "
+       "__round__(s): return 6\n"
+       "a = A()\nx = (abs(a), int(a), float(a), round(a))",
+       "(3, 4, 5.0, 6)"},
+  });
+}
+
+TEST(PythonArithmetic, FollowsFinallyBehindWhatIsRaised) {
+  expect({
+      {"x = []\ntry:\n  try: raise KeyError('a')\n  finally: x.append(1)\nexcept LookupError: x.append(2)", "[1, 2]"},
+      {"def f():\n  try: raise KeyError('a')\n  finally: return 3\nx = f()", "3"},
+      {"x = []\nfor i in range(3):\n  try:\n    try: x.append(1 // i)\n    finally: x.append('f')\n  except "
+       "ZeroDivisionError: x.append('z')",
+       "['f', 'z', 1, 'f', 0, 'f']"},
+      {"x = []\ntry:\n  try: raise KeyError('a')\n  except KeyError: raise ValueError('b')\n  finally: "
+       "x.append('f')\nexcept ValueError: x.append('v')",
+       "['f', 'v']"},
+  });
+}
+
+TEST(PythonArithmetic, KnowsTheFieldsOfADataclass) {
+  const std::string head = "from dataclasses import dataclass\nfrom typing import ClassVar\n";
+  EXPECT_EQ(answer(head + "class B:\n  p: int = 5\n@dataclass\nclass C(B):\n  a: int = 1\nx = (C(3).a, C().p)"),
+            "(3, 5)");
+  EXPECT_EQ(answer(head + "@dataclass\nclass C:\n  k: ClassVar[int] = 9\n  a: int = 1\nx = (C(3).a, C.k)"), "(3, 9)");
+  EXPECT_NE(answer("from dataclasses import *\n@dataclass\nclass C:\n  k: InitVar[int] = 9\nx = C(3)")
+                .find("of type InitVar is not read"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace convoy::python::arithmetic_test
