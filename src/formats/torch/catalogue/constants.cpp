@@ -201,19 +201,29 @@ Results linspace_along(FunctionCall& call) {
   return {call.add(Where{}, {is_near, call.add(Affine{1, start}, {near}), call.add(Affine{-1, end}, {far})})};
 }
 
+// From the start on in the first half, and from the end back in the second.
+template <class Number>
+std::vector<double> between(double start, double end, Size steps) {
+  const auto first = static_cast<Number>(start), last = static_cast<Number>(end);
+  const Number step = (last - first) / static_cast<Number>(std::max<Size>(1, steps - 1));
+  std::vector<double> values;
+  for (Size i = 0; i < steps; ++i)
+    values.push_back(steps == 1 || i < steps / 2 ? first + step * static_cast<Number>(i)
+                                                 : last - step * static_cast<Number>(steps - i - 1));
+  return values;
+}
+
 Results linspace(FunctionCall& call) {
   if (call.optional("like.0")) return linspace_along(call);
   double start = call.attrs.number("start"), end = call.attrs.number("end");
-  if (const auto asked = asked_type(call); asked && !is_floating(*asked))
-    start = std::trunc(start), end = std::trunc(end);
+  const auto asked = asked_type(call);
+  const bool is_whole = asked && !is_floating(*asked);
+  if (is_whole) start = std::trunc(start), end = std::trunc(end);
   const Size steps = call.attrs.integer("steps");
   if (!fits(call, static_cast<double>(steps))) return {};
-  const auto step = static_cast<float>((end - start) / std::max<double>(1, static_cast<double>(steps - 1)));
-  std::vector<double> values;
-  for (Size i = 0; i < steps; ++i)
-    values.push_back(steps == 1 || i < steps / 2 ? static_cast<float>(start) + step * static_cast<float>(i)
-                                                 : static_cast<float>(end) - step * static_cast<float>(steps - i - 1));
-  return made(call, {steps}, std::move(values), "float32");
+  const bool is_single = asked_type(call).value_or(DType::F32) != DType::F64 && !is_whole;
+  return made(call, {steps}, is_single ? between<float>(start, end, steps) : between<double>(start, end, steps),
+              "float32");
 }
 
 // Between ends of which one is a tensor of one number.

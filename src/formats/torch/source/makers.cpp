@@ -3,6 +3,7 @@
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/source/free_size.h"
 #include "formats/torch/source/functions.h"
+#include "ops/expect.h"
 
 #include <nlohmann/json.hpp>
 
@@ -19,12 +20,12 @@ struct KindOfNumbers {
 };
 
 // A tensor of numbers that stand in the program.
-Status numbers_of(Interpreter& in, const Value& value, Sizes& shape, std::vector<double>& out, KindOfNumbers& kind,
+Status numbers_of(Interpreter& in, const Value& value, Sizes& shape, ValueList& out, KindOfNumbers& kind,
                   std::size_t depth) {
   if (value.is_number()) {
     kind.whole = kind.whole && value.is_whole();
     kind.truths = kind.truths && value.is_truth();
-    out.push_back(value.real());
+    out.push_back(value);
     return in.charge(8);
   }
   if (depth > 8 || !value.is_object()) return fail(Fault::Unsupported, "a tensor of a " + python::type_name(value));
@@ -37,6 +38,22 @@ Status numbers_of(Interpreter& in, const Value& value, Sizes& shape, std::vector
   return {};
 }
 
+std::int64_t whole_of(const Value& number) {
+  if (number.is_whole()) return number.whole();
+  return static_cast<std::int64_t>(std::clamp(number.real(), -9e18, 9e18));
+}
+
+Tensor tensor_of_numbers(const Sizes& shape, const ValueList& numbers, DType dtype) {
+  if (!is_floating(dtype)) {
+    std::vector<std::int64_t> all;
+    for (const Value& one : numbers) all.push_back(whole_of(one));
+    return Tensor::of(shape, std::move(all));
+  }
+  std::vector<double> all;
+  for (const Value& one : numbers) all.push_back(one.real());
+  return Tensor::of(shape, std::move(all)).converted(dtype);
+}
+
 // tensor(...), as_tensor(...), from_numpy(...)
 Made tensor_of(Tracer& tracer, Interpreter& in, const std::string& name, Arguments given) {
   const auto dtype = given.take("dtype");
@@ -45,16 +62,17 @@ Made tensor_of(Tracer& tracer, Interpreter& in, const std::string& name, Argumen
   if (auto* tensor = given.placed[0].as<SourceTensor>())  // PyTorch's own, whoever held it
     return tensor->value ? Made(tracer.tensor(in, tensor->value, tensor->storage)) : Made(given.placed[0]);
   Sizes shape;
-  std::vector<double> numbers;
+  ValueList numbers;
   KindOfNumbers kind;
   if (auto done = numbers_of(in, given.placed[0], shape, numbers, kind, 0); !done) return pass(done);
   const bool truths = kind.truths && !numbers.empty();
   const auto* word = dtype ? dtype->as<python::Text>() : nullptr;
   const bool is_real = word && (word->text.starts_with("float") || word->text == "bfloat16");
   const bool as_whole = (!word && kind.whole) || (word && !is_real);
-  const Value made =
-      as_whole ? tracer.constant(in, Tensor::of(shape, std::vector<std::int64_t>(numbers.begin(), numbers.end())))
-               : tracer.constant(in, Tensor::of(shape, std::vector<float>(numbers.begin(), numbers.end())));
+  const bool is_double = word && word->text == "float64";
+  const DType held = as_whole ? DType::I64 : is_double ? DType::F64 : DType::F32;
+  const Value made = tracer.constant(in, tensor_of_numbers(shape, numbers, held));
+  if (is_double) return made;
   if (!word && truths) return call_function_named(tracer, in, "_to", Arguments{{made, in.text("bool")}, {}});
   if (!word || word->text == "float32" || word->text == "int64") return made;
   return call_function_named(tracer, in, "_to", Arguments{{made, *dtype}, {}});

@@ -83,7 +83,11 @@ Made numbers_of(SourceTensor& tensor, Interpreter& in, const std::string& method
     return fail(Fault::Limit, "'." + method + "()' of " + std::to_string(numbers->count()) + " numbers");
   if (auto paid = in.charge(numbers->count() * 24); !paid) return pass(paid);
   ValueList all;
-  for (const double x : numbers->doubles()) all.push_back(number_of(numbers->dtype(), x));
+  const bool is_whole = !is_floating(numbers->dtype()) && numbers->dtype() != DType::Bool;
+  if (is_whole)
+    for (const std::int64_t n : numbers->integers()) all.push_back(Value::of(n));
+  else
+    for (const double x : numbers->doubles()) all.push_back(number_of(numbers->dtype(), x));
   if (method == "item")
     return all.size() == 1 ? Made(all[0]) : Made(fail(Fault::Format, "'.item()' of several numbers"));
   return numbers->rank() == 0 ? all[0] : nested(in, std::move(all), numbers->shape());
@@ -138,6 +142,12 @@ Result<std::optional<Value>> SourceTensor::attribute(Interpreter& in, const std:
       return in.native(name, [this](Interpreter&, Arguments&) -> Made { return Value::of(this); });
     return in.native(name, [this, name](Interpreter& with, Arguments&) { return numbers_of(*this, with, name); });
   }
+  if ((name == "of_int" || name == "of_float") && known_numbers(tracer, Value::of(this)))
+    return in.native(name, [this, name](Interpreter& with, Arguments&) -> Made {
+      const auto number = numbers_of(*this, with, "item");
+      if (!number || !number->is_number()) return number;
+      return with.call(with.builtins[name.substr(3)], ValueList{*number});
+    });
   if (name == "retain_grad" || name == "register_hook")  // of the gradient
     return in.native(name, [](Interpreter&, Arguments&) -> Made { return Value(); });
   if (name == "requires_grad_")
@@ -174,6 +184,8 @@ Result<std::optional<Value>> SourceTensor::attribute(Interpreter& in, const std:
 }
 
 namespace {
+
+Tensor truth_tensor(bool truth) { return *Tensor::owning(DType::Bool, {}, {static_cast<std::byte>(truth)}); }
 
 // A number is of the type that it meets, but beside truths a whole one is int64, and a fraction beside what is whole float32.
 Tensor number_beside(DType dtype, const Value& number) {
@@ -221,7 +233,10 @@ Result<std::optional<Value>> SourceTensor::binary(Interpreter& in, std::string_v
     other = *number;
   }
   if (!other.is_number() && !other.as<SourceTensor>()) return std::nullopt;
-  if (other.is_truth()) other = Value::of(other.whole());
+  if (other.is_truth()) {  // beside truths it is one, and a number beside numbers
+    const bool meets_truths = value && tracer.graph[value].type.dtype == DType::Bool;
+    other = meets_truths ? tracer.constant(in, truth_tensor(other.whole() != 0)) : Value::of(other.whole());
+  }
   if (symbol == "<<" || symbol == ">>")  // only whole numbers have bits: so does an input that says no type
     if (const auto own = tracer.value_of(*this, {}, DType::I64); !own) return std::unexpected(own.error());
   ValueList both{Value::of(this), other};
@@ -270,7 +285,11 @@ Result<std::optional<Value>> SourceTensor::unary(Interpreter& in, std::string_vi
   return *made;
 }
 
-Result<bool> SourceTensor::truth(Interpreter&) {
+Result<bool> SourceTensor::truth(Interpreter& in) {
+  if (const auto known = known_numbers(tracer, Value::of(this)); known && known->count() == 1) {
+    const auto number = numbers_of(*this, in, "item");
+    if (number && number->is_number()) return in.truth(*number);
+  }
   return fail(
       Fault::Unsupported,
       "a decision by the numbers of a tensor, which come only when the model runs: torch.where(condition, a, b) "
