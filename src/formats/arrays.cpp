@@ -1,6 +1,7 @@
 #include "formats/arrays.h"
 
 #include "containers/python/modules.h"
+#include "containers/python/vector_types.h"
 #include "formats/keras/source/free_size.h"
 #include "formats/tf/functions.h"
 #include "formats/torch/source/array.h"
@@ -15,6 +16,8 @@ using python::Interpreter;
 using Made = Result<python::Value>;
 
 namespace {
+
+constexpr Size most_known = 65536;  // numbers of an array that is held number by number
 
 bool holds(const Arguments& given, const std::function<bool(const python::Value&)>& is_meant) {
   const auto any = [&](const python::Value& v) {
@@ -111,6 +114,69 @@ Result<std::optional<python::Value>> ArrayLibrary::member(Interpreter& in, const
   });
 }
 
+// Whether so many numbers are asked for that they are held as a tensor, or as many as are not known.
+bool is_large(const std::string& function, const Arguments& given) {
+  constexpr Size most = most_known;
+  if (!torch::makes_numbers(function) || function.ends_with("_like")) return false;
+  const auto named = std::ranges::find(given.named, "shape", &std::pair<std::string, python::Value>::first);
+  if (given.placed.empty() && named == given.named.end()) return false;
+  const python::Value shape = given.placed.empty() ? named->second : given.placed[0];
+  const auto* all = shape.as<python::Sequence>();
+  Size count = 1;
+  for (const python::Value& one : all ? all->items : python::ValueList{shape}) {
+    if (!one.is_whole()) return true;
+    count = checked_multiply(count, one.whole()).value_or(most + 1);
+  }
+  return count > most || count < 1;
+}
+
+bool is_known_array(const python::Value& v) { return v.as<python::Vector>() != nullptr; }
+
+// Arrays of numbers that are known as tensors of their own types.
+Made as_tensors(torch::Tracer& tracer, Interpreter& in, const python::Value& value) {
+  if (is_known_array(value)) {
+    const auto made = torch::filled(tracer, in, "tensor", Arguments{{value}, {}});
+    return made ? torch::as_array(tracer, in, *made) : made;
+  }
+  const auto* all = value.as<python::Sequence>();
+  if (!all || std::ranges::none_of(all->items, is_known_array)) return value;
+  python::ValueList items;
+  for (const python::Value& one : all->items) {
+    auto made = as_tensors(tracer, in, one);
+    if (!made) return made;
+    items.push_back(*made);
+  }
+  return in.list(std::move(items));
+}
+
+// And back, where the numbers are known.
+Made as_known(torch::Tracer& tracer, Interpreter& in, Made made) {
+  const auto numbers = made ? torch::known_numbers(tracer, *made) : std::nullopt;
+  if (!numbers || made->is_number() || numbers->count() > most_known) return made;
+  const auto listed = in.attribute(*made, "tolist"), type = in.attribute(*made, "dtype");
+  if (!listed || !type) return made;
+  const auto all = in.call(*listed, python::ValueList{});
+  const auto element = python::element_type_of(*type);
+  return all && element ? python::all_held(in, *all, *element) : made;
+}
+
+// A function of tensors on arrays that are known.
+Made through_tensors(torch::Tracer& tracer, Interpreter& in, const python::Value& function, Arguments given) {
+  const bool are_known = holds(given, is_known_array);
+  for (python::Value& one : given.placed) {
+    auto made = as_tensors(tracer, in, one);
+    if (!made) return made;
+    one = *made;
+  }
+  for (auto& [word, value] : given.named) {
+    auto made = as_tensors(tracer, in, value);
+    if (!made) return made;
+    value = *made;
+  }
+  auto made = in.call(function, std::move(given));
+  return are_known ? as_known(tracer, in, std::move(made)) : made;
+}
+
 // numpy, its functions on arrays, and numpy.random.
 Result<std::optional<python::Value>> ArrayLibrary::numpy(Interpreter& in, const std::string& name) {
   torch::Tracer& tracer = torch_.tracer();
@@ -129,17 +195,23 @@ Result<std::optional<python::Value>> ArrayLibrary::numpy(Interpreter& in, const 
   // Functions on lists stay where no tensor is among their arguments.
   for (const auto& [word, value] : known->as<python::Module>()->attributes.all())
     if (const auto function = value.as<python::Native>() ? torch::array_function(tracer, in, word) : std::nullopt)
-      made->attributes.set(word,
-                           in.native(word, [plain = value, function = *function](Interpreter& with, Arguments& given) {
-                             return with.call(of_arrays(given) ? function : plain, std::move(given));
-                           }));
+      made->attributes.set(word, in.native(word, [&tracer, word, plain = value, function = *function](
+                                                     Interpreter& with, Arguments& given) {
+        const bool as_tensor = of_arrays(given) || is_large(word, given);
+        return as_tensor ? through_tensors(tracer, with, function, std::move(given))
+                         : with.call(plain, std::move(given));
+      }));
   made->more = [&tracer](Interpreter& with, const std::string& word) -> Result<std::optional<python::Value>> {
     if (word == "random") {
       auto inner = with.import("numpy.random");
       if (!inner) return pass(inner);
       return *inner;
     }
-    return torch::array_function(tracer, with, word);
+    const auto function = torch::array_function(tracer, with, word);
+    if (!function) return std::nullopt;
+    return with.native(word, [&tracer, function = *function](Interpreter& inner, Arguments& given) {
+      return through_tensors(tracer, inner, function, std::move(given));
+    });
   };
   return python::Value::of(made);
 }

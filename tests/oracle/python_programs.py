@@ -792,6 +792,7 @@ F.normalize(torch.tensor([[3.0, 4.0]])).tolist()
 """
 OF_ARRAYS = r"""
 np.array([1, 2, 3]).tolist()
+float(np.array([1, 2]).dtype == np.int64)
 float(np.array([1.0, 2]).sum())
 (np.array([-7, 7]) // 2).tolist()
 (np.array([-7, 7]) % 3).tolist()
@@ -804,10 +805,13 @@ np.zeros(2).tolist()
 np.ones((2, 2)).tolist()
 np.array([[1, 2], [3, 4]]).T.tolist()
 np.array([1, 2, 3])[::-1].tolist()
+np.array([1, 2, 3])[[2, 0]].tolist()
+np.array([1, 2, 3])[np.array([True, False, True])].tolist()
 np.cumsum([1, 2, 3]).tolist()
 float(np.array([1, 2, 3]).mean())
 float(float(np.mean([1, 2, 4])))
 float(np.round(2.567, 2))
+np.where(np.array([1, 0]) > 0, 1, 2).tolist()
 np.concatenate([[1], [2, 3]]).tolist()
 np.stack([np.array([1]), np.array([2])]).tolist()
 np.repeat([1, 2], 2).tolist()
@@ -823,6 +827,8 @@ np.array([1, 2]).astype(np.float32).tolist()
 np.array([1.7]).astype(int).tolist()
 np.unique([3, 1, 3]).tolist()
 float(np.prod([2, 3]).item())
+np.array([[1, 2], [3, 4]]).sum(axis=0).tolist()
+np.array([0.1, 0.2], dtype=np.float32).tolist()
 float(np.array(5).item())
 np.array([[1, 2]]).reshape(-1).tolist()
 float(np.floor(-1.5))
@@ -864,8 +870,11 @@ float(np.add(1, 2))
 float(np.multiply(2, 3.5))
 float(np.isnan(np.nan))
 float(np.trunc(-1.5))
+float(np.around(0.125, 2))
 np.array([1, 2, 3])[-2:].tolist()
 np.ones(3).tolist()
+np.ones(3, int).tolist()
+np.zeros((2,), dtype='int32').tolist()
 """
 PROGRAMS = r"""
 a = [1]; b = a; a += [2]; return a, b, a is b
@@ -1548,15 +1557,37 @@ w_0, w_a, w_m, d, q = 24, 36.44, 2.49, 13, 8
 ws = [w_0 + w_a * i for i in range(d)]; ks = [round(math.log(w / w_0) / math.log(w_m)) for w in ws]; wl = [int(round(w_0 * w_m ** k / q) * q) for k in ks]
 return wl, sorted(set(wl)), [wl.count(w) for w in sorted(set(wl))]
 ---
+a = np.array([1, 2, 3]); b = a; a += 1; return b.tolist(), a.tolist()
+---
 a = np.array([1, 2, 3]); a[1:] += 9; return a.tolist()
+---
+a = np.array([1, 2, 3]); a[1:] = 7; return a.tolist()
+---
+a = np.array([1, 2, 3]); a[1:] = [7, 8]; a[0] = 2.7; return a.tolist()
 ---
 a = np.zeros((2, 3)); a[0, 1] = 5; a[1] = 2; a[:, 0] = [7, 8]; return a.tolist()
 ---
 a = np.array([[1, 2], [3, 4]]); b = a[0]; b[1] = 9; return a.tolist()
 ---
+a = np.array([[1, 2], [3, 4]]); b = a.copy(); b[0][1] = 9; return a.tolist()
+---
+a = np.array([[1, 2], [3, 4]]); return sum(a.tolist(), []), a.tolist()[0] + [5]
+---
 a = np.array([1.5, 2.5]); a //= 2; return a.tolist()
 ---
+a = np.array([0.1, 0.2], dtype=np.float32); return (a * 3).tolist(), (a + a).tolist(), float(a[0]), (a / 3).tolist(), a.sum().item()
+---
+a = np.array([200], dtype=np.uint8); return (a + 100).tolist(), (a * 2).tolist()
+---
+a = np.arange(5, dtype=np.float32); return a.tolist(), (a / 2).tolist(), str(torch.from_numpy(a).dtype)
+---
+return np.arange(0.1, 1, 0.1).tolist(), np.arange(1, 2, 0.1).tolist(), np.arange(-1, 1, 0.3).tolist(), np.arange(0.5, 3).tolist()
+---
 a = np.linspace(0, 1, 5, dtype=np.float32); return a.tolist()
+---
+a = np.linspace(0, 10, 4, dtype=int); return a.tolist(), np.linspace(0, 1, 4, endpoint=False).tolist()
+---
+return str(torch.from_numpy(np.array([0.1])).dtype), str(torch.tensor(np.array([1, 2])).dtype), torch.from_numpy(np.array([0.1])).tolist(), torch.tensor(np.array([0.1], dtype=np.float32)).tolist()
 ---
 a = torch.tensor([1., 2., 3.]); b = a; b += 1; return a.tolist()
 ---
@@ -1609,4 +1640,80 @@ a = torch.tensor([1, 2, 3]); return a.float().mean().item(), a.sum().item() / 3,
 t = torch.tensor([True, False]); return (t + True).tolist(), (t * True).tolist(), (t * 1).tolist(), (t + t).tolist(), (t.int() - 1).tolist(), (t * 1.5).tolist(), (t | True).tolist(), (t & False).tolist(), t.sum().item(), (~t).tolist(), (t ^ t).tolist(), t.float().tolist(), (1 - t.int()).tolist(), str((t * True).dtype), str((t + t).dtype)
 ---
 t = torch.tensor([1.5, 2.5, -1.5]); return torch.round(t).tolist(), torch.round(t, decimals=1).tolist(), torch.trunc(t).tolist(), t.long().tolist(), t.to(torch.uint8)[:2].tolist(), torch.floor(t).int().tolist(), t.round().long().tolist()
+---
+a = np.arange(6, dtype=np.float32).reshape(2, 3); return a.tolist(), a.dtype == np.float32, (a / 3).tolist(), (a * 0.1).tolist(), (a + np.arange(3)).tolist(), a.sum().item() if hasattr(a.sum(), 'item') else a.sum()
+---
+a = np.array([1, 2, 3], dtype=np.uint8); return (a - 2).tolist(), (a * 100).tolist(), (-a).tolist(), (a / 2).tolist(), (a // 2).tolist(), (a + a).tolist(), (a.astype(np.int32) - 2).tolist(), (a * 1.5).tolist()
+---
+a = np.array([True, False]); return (a + a).tolist(), (a * 2).tolist(), (~a).tolist(), (a & True).tolist(), a.astype(int).tolist(), a.astype(float).tolist(), (a * 1.5).tolist()
+---
+a = np.array([1, 2.5]); return a.tolist(), (a // 1).tolist(), a.astype(int).tolist(), a.astype('int64').tolist(), a.astype(np.uint8).tolist(), np.array([1, 2], dtype=float).tolist(), np.array([1.7, -1.7]).astype(int).tolist()
+---
+a = np.array([[1, 2], [3, 4]]); a[0] = 9; a[:, 1] = [5, 6]; a[1, 0] += 2; a[:, 0] *= 2; return a.tolist()
+---
+a = np.array([[1, 2], [3, 4]]); r = a[0]; r[0] = 7; r += 1; return a.tolist(), r.tolist()
+---
+a = np.array([[1, 2], [3, 4]]); a[a > 2] = 0; b = np.array([1, 2, 3]); b[b == 2] = 9; b[[0, 2]] = 4; return a.tolist(), b.tolist()
+---
+a = np.arange(4); b = a; a = a + 1; c = a; c -= 1; return a.tolist(), b.tolist()
+---
+a = np.arange(4.); a /= 2; a **= 2; a -= 0.25; a *= [1, 2, 3, 4]; return a.tolist()
+---
+a = np.arange(3); b = a.copy(); b[0] = 5; c = np.array(a); c[1] = 7; d = np.asarray(a); d[2] = 9; return a.tolist(), b.tolist(), c.tolist(), d.tolist()
+---
+return np.arange(0, 1, 0.1).tolist(), np.arange(1, 2, 0.3).tolist(), np.arange(5, dtype=float).tolist(), np.arange(2, 8, 2, dtype='int32').tolist(), np.arange(0, 1, 0.25, dtype=np.float32).tolist(), np.arange(0.1, 1, 0.2, dtype=np.float32).tolist(), np.arange(3, 0, -1).tolist(), np.arange(-0.5, 0.5, 0.3).tolist(), np.arange(0).shape
+---
+return np.eye(2).tolist(), np.eye(2, dtype=int).tolist(), np.identity(2).tolist(), np.eye(2, 3, 1).tolist()
+---
+return np.concatenate([np.array([1, 2]), np.array([0.5])]).tolist(), np.stack([np.array([1, 2]), np.array([3, 4])]).tolist(), np.concatenate([np.arange(2, dtype=np.float32), np.arange(2, dtype=np.float32)]).tolist(), np.stack([np.array([1]), np.array([2.])], axis=1).tolist()
+---
+t = np.array([[p / np.power(10000, 2 * (j // 2) / 4) for j in range(4)] for p in range(3)]); t[:, 0::2] = t[:, 0::2] * 2; t[:, 1::2] = t[:, 1::2] + 1; return t.tolist(), torch.FloatTensor(t).tolist(), str(torch.FloatTensor(t).dtype)
+---
+a = np.array([1., 3., 3., 1.]); f = np.outer(a, a); f = f / np.sum(f); f = f * 4; return f.tolist(), torch.Tensor(a[:, None] * a[None, :]).tolist(), str(torch.from_numpy(f).dtype), torch.from_numpy(f).float().tolist(), str(torch.tensor(f, dtype=torch.float32).dtype), torch.tensor(a.tolist()).tolist()
+---
+k = np.zeros((3, 3)); f = math.ceil(3 / 2.); c = (2 * f - 1 - f % 2) / (2. * f)
+for i in range(3):
+    for j in range(3): k[i, j] = (1 - abs(i / f - c)) * (1 - abs(j / f - c))
+return k.tolist(), torch.from_numpy(k).float().tolist(), str(torch.from_numpy(k).dtype)
+---
+a = np.zeros((2, 4)); a[:, 0::2] = np.array([[1.5], [2.5]]); return a.tolist(), a.shape, str(torch.from_numpy(a).dtype)
+---
+return np.zeros(2).tolist(), np.ones((2, 2), dtype=int).tolist(), np.full((2,), 3).tolist(), np.full((1, 2), 0.5, dtype=np.float32).tolist(), np.zeros((2,), np.int32).tolist(), np.ones(3, int).tolist(), np.zeros((2,), dtype='int32').tolist(), np.zeros_like(np.array([1, 2])).tolist(), np.ones_like(np.array([1., 2])).tolist(), np.full_like(np.array([1, 2]), 7).tolist(), np.zeros((1, 2), dtype=bool).tolist(), np.full((2,), True).tolist(), np.zeros([2, 1]).tolist(), np.ones(shape=(2,)).tolist(), np.full(2, fill_value=1.5).tolist()
+---
+m = np.ones((3, 3)); m[1:, :] = 0; m[0, 0] = 5; m = m.astype(np.float32); return m.tolist(), torch.from_numpy(m).tolist(), str(torch.from_numpy(m).dtype), torch.from_numpy(m.copy()).unsqueeze(0).shape == (1, 3, 3)
+---
+w = np.zeros((2, 1, 2, 2))
+for i in range(2): w[i, 0, :, :] = np.array([[1, 2], [3, 4]]) * (i + 1)
+return w.tolist()
+---
+a = np.empty((2, 2)); a[:] = 3; a[0] = [1, 2]; return a.tolist()
+---
+w = np.zeros((2, 2, 2, 3), dtype=np.float32); f = np.array([[1., 2., 3.], [4., 5., 6.]]); w[range(2), range(2), :, :] = f; return w.tolist()
+---
+a = np.arange(12).reshape(3, 4); return a[[0, 2], [1, 3]].tolist(), a[[0, 1]].tolist(), a[1:, [0, 3]].tolist(), a[:, -1].tolist(), a.T[1].tolist(), a[a % 2 == 0].tolist()
+---
+a = np.arange(6.).reshape(2, 3); b = a[:, 1]; c = b * 2; a[:, 1] = c; return a.tolist(), c.tolist()
+---
+a = np.arange(6.).reshape(2, 3); a -= a.mean(); a /= a.max(); return a.tolist()
+---
+a = np.ones((3, 2)); a[1:] += a[:-1]; return a.tolist()
+---
+a = np.array([1, 2, 3]); a[::-1] = a.copy(); return a.tolist(), a[::-1].tolist()
+---
+x = np.zeros(3); x[0] += 0.1; x[0] += 0.2; x[1] = 1/3; x[2] = True; return x.tolist()
+---
+x = np.zeros(3, dtype=np.float32); x[0] += 0.1; x[1] = 1/3; x[2] = 16777217; return x.tolist()
+---
+x = np.zeros(3, dtype=int); x[0] = 2.9; x[1] = True; x[2] -= 5; return x.tolist()
+---
+m = np.zeros((2, 2)); m[0][1] = 3; m[1] += 2; r = m[1]; r *= 2; return m.tolist()
+---
+def f(a): a[0] = 9; return a
+x = np.array([1, 2]); y = f(x); z = f(np.array(x)); return x.tolist(), y is x
+---
+s = np.array([[0.229, 0.224, 0.225]]); m = np.array([0.485, 0.456, 0.406]); return (m / s).tolist(), (1 / s).tolist(), torch.tensor(m).float().tolist(), str(torch.tensor(m).dtype), torch.Tensor(m).view(1, 3, 1, 1).shape == (1, 3, 1, 1), torch.tensor(m, dtype=torch.float32).tolist()
+---
+scales = np.array([8, 16, 32]); ratios = np.array([0.5, 1, 2]); h = np.sqrt(ratios); ws = (16 * (1 / h)[:, None] * scales[None, :]).reshape(-1); hs = (16 * h[:, None] * scales[None, :]).reshape(-1); return np.stack([ws, hs], axis=1).tolist(), np.round(ws).tolist()
+---
+k = np.array([1, 4, 6, 4, 1], dtype=float); k = k[:, None] * k; k /= k.sum(); return k.tolist(), torch.from_numpy(k).to(torch.float32)[None, None].repeat(2, 1, 1, 1).shape == (2, 1, 5, 5)
 """

@@ -1,5 +1,6 @@
 // Putting values where names, attributes and items are, and taking them away.
 #include "containers/python/evaluator.h"
+#include "containers/python/vector.h"
 
 #include <algorithm>
 #include <optional>
@@ -85,7 +86,9 @@ Status Evaluator::augmented(const Syntax& s) {
   const auto operand = value(s.parts[1]);
   if (!operand) return std::unexpected(operand.error());
   std::optional<Value> made;
-  if (old->is_object()) {
+  const auto* part = target.kind == SyntaxKind::Subscript ? old->as<Vector>() : nullptr;
+  const bool is_put_back = part && part->sources;  // a part of an array, which is written where it stands
+  if (old->is_object() && !is_put_back) {
     auto own = old->object()->augmented(in_, s.text, *operand);
     if (!own) return pass(own);
     made = *own;

@@ -1,6 +1,7 @@
 #include "containers/python/vector.h"
 
 #include "containers/python/vector_shapes.h"
+#include "containers/python/vector_types.h"
 
 #include <algorithm>
 #include <array>
@@ -11,9 +12,11 @@ namespace {
 
 using Made = Result<Value>;
 
-Made made_of(Interpreter& in, ValueList all) {
+Made made_of(Interpreter& in, ValueList all, std::string element_type = {}) {
   if (auto paid = in.charge(static_cast<Size>(all.size()) * 16); !paid) return pass(paid);
-  return Value::of(in.make<Vector>(std::move(all)));
+  auto* made = in.make<Vector>(std::move(all));
+  made->element_type = std::move(element_type);
+  return Value::of(made);
 }
 
 Value shape_of(Interpreter& in, const Sequence& array) {
@@ -33,6 +36,8 @@ std::size_t rank_of(const Sequence& array) {
 
 // Every number, in order.
 Status numbers_in(Interpreter& in, const Sequence& array, ValueList& into) {
+  if (const auto* held_apart = dynamic_cast<const Vector*>(&array))
+    if (auto current = held_apart->expect_current(); !current) return current;
   for (const Value& one : array.items) {
     if (auto paid = in.step(); !paid) return paid;
     if (const auto* inner = one.as<Vector>()) {
@@ -44,46 +49,96 @@ Status numbers_in(Interpreter& in, const Sequence& array, ValueList& into) {
   return {};
 }
 
+// Lists of lists of numbers.
+Value listed(Interpreter& in, const Sequence& array) {
+  ValueList all;
+  for (const Value& one : array.items) all.push_back(one.as<Sequence>() ? listed(in, *one.as<Sequence>()) : one);
+  return in.list(std::move(all));
+}
+
 // sum, mean, max, min, prod over all numbers.
 Made over_all(Interpreter& in, const Sequence& array, const std::string& name) {
   ValueList all;
   if (auto done = numbers_in(in, array, all); !done) return pass(done);
   if (name == "max" || name == "min") return in.call(in.builtins[name], ValueList{in.list(std::move(all))});
+  const ElementType own = type_of(in, Value::of(const_cast<Sequence*>(&array)));
+  const ElementType type = own.kind == 'f' ? own : name == "mean" ? floats : wholes;
   Made total = Value::of(std::int64_t{name == "prod"});
   for (const Value& one : all)
     if (total) total = in.binary(name == "prod" ? "*" : "+", *total, one);
-  if (!total || name != "mean") return total;
-  return in.binary("/", *total, Value::of(static_cast<std::int64_t>(all.size())));
+  if (total && name == "mean") total = in.binary("/", *total, Value::of(static_cast<std::int64_t>(all.size())));
+  return total ? held(in, *total, type) : total;
 }
 
-// Each number by itself.
-Made each(Interpreter& in, const Value& value, const std::function<Made(const Value&)>& compute) {
+// The same along one axis.
+Made over_axis(Interpreter& in, const Value& array, const std::string& name, Size axis, bool keeps) {
+  const auto cells = numbers_and_shape(in, array);
+  if (!cells) return std::unexpected(cells.error());
+  const auto& [numbers, shape] = *cells;
+  const auto rank = static_cast<Size>(shape.size());
+  const auto place = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
+  if (axis < -rank || axis >= rank) return fail(Fault::Format, name + "() along an axis that there is not");
+  const auto behind = static_cast<std::size_t>(
+      *checked_count(Sizes(shape.begin() + static_cast<std::ptrdiff_t>(place) + 1, shape.end())));
+  const auto along = static_cast<std::size_t>(shape[place]);
+  const ElementType type = type_of(in, array);
+  ValueList all;
+  for (std::size_t i = 0; i < numbers.size(); i += i % behind + 1 == behind ? behind * (along - 1) + 1 : 1) {
+    auto* line = in.make<Vector>(ValueList());
+    line->element_type = name_of(type);
+    for (std::size_t k = 0; k < along; ++k) line->items.push_back(numbers[i + k * behind]);
+    const auto one = over_all(in, *line, name);
+    if (!one) return one;
+    all.push_back(*one);
+  }
+  Sizes left = shape;
+  if (keeps) left[place] = 1;
+  else left.erase(left.begin() + static_cast<std::ptrdiff_t>(place));
+  const ElementType made = type_of(in, all.front());
+  return nested(in, std::move(all), std::move(left), name_of(type.kind == 'f' ? type : made));
+}
+
+// sum(axis, keepdims) and its like: over all numbers, or along one axis.
+Made over(Interpreter& in, const Value& array, const std::string& name, Arguments& a) {
+  const auto given = bound(a, "axis dtype out keepdims", 0, name);
+  if (!given) return std::unexpected(given.error());
+  const Value axis = (*given)[0].value_or(Value()), keeps = (*given)[3].value_or(Value::of(false));
+  const bool is_plain = (!(*given)[1] || (*given)[1]->is_none()) && !(*given)[2] && keeps.is_truth();
+  if (!is_plain || (!axis.is_none() && !axis.is_whole()) || (axis.is_none() && keeps.whole() != 0))
+    return fail(Fault::Unsupported, name + "() of an array along other than one axis");
+  const auto* all = array.as<Vector>();
+  return axis.is_none() ? over_all(in, *all, name) : over_axis(in, array, name, axis.whole(), keeps.whole() != 0);
+}
+
+Made each_of(Interpreter& in, const Value& value, const std::function<Made(const Value&)>& compute) {
   const auto* array = value.as<Sequence>();
   if (!array) return compute(value);
   ValueList all;
   for (const Value& one : array->items) {
     if (auto paid = in.step(); !paid) return pass(paid);
-    auto made = each(in, one, compute);
+    auto made = each_of(in, one, compute);
     if (!made) return made;
     all.push_back(*made);
   }
   return made_of(in, std::move(all));
 }
 
-Made as_type(Interpreter& in, const Value& value, const std::string& type) {
-  constexpr std::array types{std::pair{"float", "float"}, std::pair{"int", "int"}, std::pair{"uint", "int"},
-                             std::pair{"bool", "bool"}};
-  const auto named = std::ranges::find_if(types, [&](const auto& one) { return type.starts_with(one.first); });
-  if (named == types.end()) return fail(Fault::Unsupported, "an array of element type " + type);
-  const Value convert = in.builtins[named->second];
-  auto made = each(in, value, [&](const Value& one) { return in.call(convert, ValueList{one}); });
-  if (auto* array = made ? made->as<Vector>() : nullptr) array->element_type = type;
-  return made;
+// Each number by itself. Floats stay in their own type.
+Made each(Interpreter& in, const Value& value, const std::function<Made(const Value&)>& compute) {
+  if (const auto* array = value.as<Vector>())
+    if (auto current = array->expect_current(); !current) return pass(current);
+  const ElementType type = type_of(in, value);
+  auto made = each_of(in, value, compute);
+  if (!made || !made->as<Vector>()) return made;
+  const ElementType result = type_of(in, *made);
+  return all_held(in, *made, result.kind == 'f' && type.kind == 'f' ? type : result);
 }
 
 }  // namespace
 
 Result<std::optional<Value>> Vector::attribute(Interpreter& in, const std::string& name) {
+  if (auto current = expect_current(); !current) return pass(current);
+  if (name == "dtype") return in.text(name_of(type_of(in, Value::of(this))));
   if (name == "shape") return shape_of(in, *this);
   if (name == "T") {
     auto turned = in.call(*shape_method(in, *this, "transpose"), ValueList{});
@@ -98,57 +153,85 @@ Result<std::optional<Value>> Vector::attribute(Interpreter& in, const std::strin
   }
   if (name == "tolist" || name == "copy")
     return in.native(name, [this, name](Interpreter& with, Arguments&) -> Made {
-      return name == "copy" ? made_of(with, items) : with.list(items);
+      if (name == "tolist") return listed(with, *this);
+      return all_held(with, Value::of(this), type_of(with, Value::of(this)));
     });
   if (name == "astype")
     return in.native(name, [this](Interpreter& with, Arguments& a) -> Made {
-      const auto* type = a.placed.empty() ? nullptr : a.placed[0].as<Text>();
-      const auto* builtin = a.placed.empty() ? nullptr : a.placed[0].as<Native>();
-      return as_type(with, Value::of(this), type ? type->text : builtin ? builtin->name : "that is not known");
+      const auto said = a.take("dtype");
+      const auto type = element_type_asked(said || a.placed.empty() ? said : std::optional(a.placed[0]));
+      if (!type || !*type)
+        return type ? Made(fail(Fault::Unsupported, "astype() of a type that is not known here"))
+                    : std::unexpected(type.error());
+      return all_held(with, Value::of(this), **type);
     });
   if (name == "sum" || name == "mean" || name == "max" || name == "min" || name == "prod")
-    return in.native(name, [this, name](Interpreter& with, Arguments& a) -> Made {
-      if (!a.placed.empty() || !a.named.empty()) return fail(Fault::Unsupported, name + "() of an array along an axis");
-      return over_all(with, *this, name);
-    });
+    return in.native(
+        name, [this, name](Interpreter& with, Arguments& a) -> Made { return over(with, Value::of(this), name, a); });
   return shape_method(in, *this, name);
 }
 
-Made Vector::item(Interpreter& in, Value key) {
-  if (const auto* several = key.as<Sequence>(); several && several->is_tuple && !several->items.empty()) {
-    const Value first = several->items[0];
-    const ValueList behind(several->items.begin() + 1, several->items.end());
-    if (first.is_none()) {  // a new axis of one element
-      auto inner = behind.empty() ? Made(Value::of(this)) : item(in, in.tuple(behind));
-      if (!inner) return inner;
-      return made_of(in, {*inner});
-    }
-    Made at = item(in, first);
-    if (behind.empty() || !at) return at;
-    if (first.is_whole()) return in.item(*at, in.tuple(behind));
-    if (!first.as<Cut>() || !at->as<Vector>())
-      return fail(Fault::Unsupported, "a part of an array by other than whole numbers, slices and None");
-    ValueList rows;
-    for (const Value& row : at->as<Vector>()->items) {
-      // None stands behind the last axis, too.
-      Made part = row;
-      if (row.as<Vector>()) part = in.item(row, in.tuple(behind));
-      else if (behind.size() == 1 && behind[0].is_none()) part = made_of(in, {row});
-      else part = fail(Fault::Format, "an array has fewer axes than its index");
-      if (!part) return part;
-      rows.push_back(*part);
-    }
-    return made_of(in, std::move(rows));
-  }
-  if (key.is_none()) return made_of(in, {Value::of(this)});
-  auto part = Sequence::item(in, key);
-  if (!part || !part->as<Sequence>() || part->as<Vector>()) return part;
-  return made_of(in, part->as<Sequence>()->items);
+Result<ValueList> Vector::elements(Interpreter& in) {
+  if (auto current = expect_current(); !current) return pass(current);
+  return Sequence::elements(in);
 }
 
+Result<Iterator*> Vector::iterator(Interpreter& in) {
+  if (auto current = expect_current(); !current) return pass(current);
+  return Sequence::iterator(in);
+}
+
+Result<Size> Vector::length(Interpreter& in) { return Sequence::length(in); }
+
+namespace {
+
+bool compares(std::string_view symbol) {
+  return symbol == "==" || symbol == "!=" || symbol == "<" || symbol == ">" || symbol == "<=" || symbol == ">=";
+}
+
+// What a computation of two gives, where the other may be a number of the program.
+ElementType type_of_result(Interpreter& in, std::string_view symbol, ElementType own, const Value& other) {
+  if (compares(symbol)) return truths;
+  const ElementType both = other.is_number() ? beside_number(own, other) : meeting(own, type_of(in, other));
+  return symbol == "/" && both.kind != 'f' ? floats : both;
+}
+
+// A number of the program beside an array is of the array's type first.
+Made as_meeting(Interpreter& in, const Value& number, ElementType type) {
+  auto made = held(in, number, type);
+  const bool is_beyond = made && type.kind != 'f' && number.is_whole() && made->whole() != number.whole();
+  return is_beyond ? fail(Fault::Format, "a number that no " + name_of(type) + " is") : made;
+}
+
+Made one_result(Interpreter& in, std::string_view symbol, const Value& a, const Value& b, ElementType type) {
+  if (const auto *x = a.as<Vector>(), *y = b.as<Vector>(); x || y) {
+    auto made =
+        x ? const_cast<Vector*>(x)->binary(in, symbol, b, false) : const_cast<Vector*>(y)->binary(in, symbol, a, true);
+    if (!made) return pass(made);
+    return *made ? Made(**made) : Made(fail(Fault::Unsupported, "'" + std::string(symbol) + "' of such arrays"));
+  }
+  if (compares(symbol)) {
+    const auto holds = in.compare(symbol, a, b);
+    return holds ? Made(Value::of(*holds)) : std::unexpected(holds.error());
+  }
+  const auto made = in.binary(symbol, a, b);
+  return made ? held(in, *made, type) : made;
+}
+
+}  // namespace
+
 Result<std::optional<Value>> Vector::binary(Interpreter& in, std::string_view symbol, Value other, bool reversed) {
+  if (auto current = expect_current(); !current) return pass(current);
+  if (const auto* array = other.as<Vector>())
+    if (auto current = array->expect_current(); !current) return pass(current);
   const auto* list = other.as<Sequence>();
   if (!other.is_number() && !list) return std::nullopt;
+  const ElementType type = type_of_result(in, symbol, type_of(in, Value::of(this)), other);
+  if (other.is_number() && type.kind != 'b') {
+    const auto met = as_meeting(in, other, type);
+    if (!met) return std::unexpected(met.error());
+    other = *met;
+  }
   // Axes are counted from the last: what has fewer of them meets every part of the other.
   const std::size_t own_rank = rank_of(*this), other_rank = list ? rank_of(*list) : 0;
   const bool in_parts = list && own_rank == other_rank;
@@ -160,7 +243,7 @@ Result<std::optional<Value>> Vector::binary(Interpreter& in, std::string_view sy
       if (!*one) return std::nullopt;
       parts.push_back(**one);
     }
-    auto made = made_of(in, std::move(parts));
+    auto made = made_of(in, std::move(parts), name_of(type));
     if (!made) return pass(made);
     return *made;
   }
@@ -173,27 +256,21 @@ Result<std::optional<Value>> Vector::binary(Interpreter& in, std::string_view sy
     const Value mine = items[items.size() == 1 ? 0 : i];
     const Value theirs = in_parts ? list->items[list->items.size() == 1 ? 0 : i] : other;
     const Value left = reversed ? theirs : mine, right = reversed ? mine : theirs;
-    const bool compares = symbol == "==" || symbol == "!=" || symbol.find_first_of("<>") == 0;
-    Made made = Value();
-    if (compares && !mine.as<Vector>()) {
-      const auto holds = in.compare(symbol, left, right);
-      if (!holds) return std::unexpected(holds.error());
-      made = Value::of(*holds);
-    } else if (compares) {
-      return fail(Fault::Unsupported, "a comparison of arrays of several axes");
-    } else {
-      made = in.binary(symbol, left, right);
-    }
+    auto made = one_result(in, symbol, left, right, type);
     if (!made) return pass(made);
     all.push_back(*made);
   }
-  auto made = made_of(in, std::move(all));
+  auto made = made_of(in, std::move(all), name_of(type));
   if (!made) return pass(made);
   return *made;
 }
 
 Result<std::optional<Value>> Vector::unary(Interpreter& in, std::string_view symbol) {
-  auto made = each(in, Value::of(this), [&](const Value& one) { return in.unary(symbol, one); });
+  auto made = each(in, Value::of(this), [&](const Value& one) {
+    const bool turns = symbol == "~" && one.is_truth();  // a truth stays one
+    return turns ? Made(Value::of(one.whole() == 0)) : in.unary(symbol, one);
+  });
+  if (made) made = all_held(in, *made, type_of(in, Value::of(this)));
   if (!made) return pass(made);
   return *made;
 }
@@ -205,7 +282,7 @@ Result<bool> Vector::truth(Interpreter& in) {
 
 Result<Value> array_of(Interpreter& in, const Value& value, int depth) {
   const auto* list = value.as<Sequence>();
-  if (!list && !value.as<Range>()) return value;
+  if (value.as<Vector>() || (!list && !value.as<Range>())) return value;
   if (depth > 8) return fail(Fault::Limit, "an array of more than 8 axes");
   auto all = in.elements(value);
   if (!all) return pass(all);
@@ -215,76 +292,11 @@ Result<Value> array_of(Interpreter& in, const Value& value, int depth) {
     if (!inner->is_number() && !inner->as<Vector>()) return value;
     one = *inner;
   }
-  return made_of(in, std::move(*all));
+  auto made = made_of(in, std::move(*all));
+  return depth == 0 && made ? all_held(in, *made, type_of(in, *made)) : made;
 }
 
 namespace {
-
-// Whole numbers of a size that is known to be small enough.
-Result<Size> count_of(const Value& v, std::string_view function) {
-  if (!v.is_whole() || v.whole() < 0 || v.whole() > 1'000'000)
-    return fail(Fault::Limit, std::string(function) + "() of other than up to a million numbers");
-  return v.whole();
-}
-
-Made linspace(Interpreter& in, Arguments& a) {
-  const auto given = bound(a, "start stop num endpoint retstep dtype axis", 2, "linspace");
-  if (!given) return std::unexpected(given.error());
-  const auto n = count_of((*given)[2].value_or(Value::of(std::int64_t{50})), "linspace");
-  if (!n) return std::unexpected(n.error());
-  if (!(*given)[0]->is_number() || !(*given)[1]->is_number()) return wrong("linspace() between what is no number");
-  const bool ends = !(*given)[3] || (*given)[3]->whole() != 0;
-  if ((*given)[4] && (*given)[4]->whole() != 0) return fail(Fault::Unsupported, "linspace() with its step");
-  const double start = (*given)[0]->real(), stop = (*given)[1]->real();
-  const double parts = static_cast<double>(ends ? *n - 1 : *n), step = parts > 0 ? (stop - start) / parts : 0;
-  if (auto paid = in.step(*n); !paid) return pass(paid);
-  ValueList all;
-  for (Size i = 0; i < *n; ++i) all.push_back(Value::of(static_cast<double>(i) * step + start));
-  if (ends && *n > 1) all.back() = Value::of(stop);
-  return made_of(in, std::move(all));
-}
-
-Made eye(Interpreter& in, Arguments& a) {
-  const auto given = bound(a, "N M k dtype", 1, "eye");
-  if (!given) return std::unexpected(given.error());
-  const auto rows = count_of(*(*given)[0], "eye");
-  const auto columns = (*given)[1] && !(*given)[1]->is_none() ? count_of(*(*given)[1], "eye") : rows;
-  if (!rows || !columns || *rows * *columns > 1'000'000)
-    return fail(Fault::Limit, "eye() of other than up to a million numbers");
-  const Value k = (*given)[2].value_or(Value::of(std::int64_t{0}));
-  if (!k.is_whole()) return wrong("eye() of a diagonal that is no whole number");
-  if (auto paid = in.step(*rows * *columns); !paid) return pass(paid);
-  ValueList all;
-  for (Size row = 0; row < *rows; ++row) {
-    ValueList one;
-    for (Size column = 0; column < *columns; ++column) one.push_back(Value::of(column - row == k.whole() ? 1.0 : 0.0));
-    all.push_back(in.list(std::move(one)));
-  }
-  return array_of(in, in.list(std::move(all)));
-}
-
-Made arange(Interpreter& in, Arguments& a) {
-  a.take("dtype");
-  const auto given = bound(a, a.placed.size() == 1 ? "stop" : "start stop step", 1, "arange");
-  if (!given) return std::unexpected(given.error());
-  Value start = Value::of(std::int64_t{0}), stop = *(*given)[0], step = Value::of(std::int64_t{1});
-  if (given->size() > 1) {
-    start = stop;
-    stop = (*given)[1].value_or(Value());
-    step = (*given)[2].value_or(step);
-  }
-  if (!start.is_number() || !stop.is_number() || !step.is_number() || step.real() == 0)
-    return wrong("arange() of what is no number");
-  const double parts = std::ceil((stop.real() - start.real()) / step.real());
-  if (!(parts < 1e6)) return fail(Fault::Limit, "arange() of more than a million numbers");
-  const bool whole = start.is_whole() && stop.is_whole() && step.is_whole();
-  if (auto paid = in.step(static_cast<Size>(std::max(parts, 0.0))); !paid) return pass(paid);
-  ValueList all;
-  for (std::int64_t i = 0; i < static_cast<std::int64_t>(parts); ++i)
-    all.push_back(whole ? Value::of(start.whole() + i * step.whole())
-                        : Value::of(start.real() + static_cast<double>(i) * step.real()));
-  return made_of(in, std::move(all));
-}
 
 // Every number once, in order, and how often each stands there.
 Made unique(Interpreter& in, Arguments& a) {
@@ -316,6 +328,27 @@ Made unique(Interpreter& in, Arguments& a) {
   if (!counted || !numbers) return numbers;
   const auto often = made_of(in, std::move(times));
   return often ? in.tuple({*numbers, *often}) : often;
+}
+
+// round(x, decimals): scaled, rounded to whole numbers and scaled back, unlike Python's.
+Made to_digits(Interpreter& in, Arguments& a) {
+  const auto given = bound(a, "a decimals out", 1, "round");
+  if (!given) return std::unexpected(given.error());
+  const Value digits = (*given)[1].value_or(Value::of(std::int64_t{0}));
+  if (!digits.is_whole() || std::abs(digits.whole()) > 15 || (*given)[2])
+    return fail(Fault::Unsupported, "round() to other than 15 digits");
+  const double scale = std::pow(10.0, static_cast<double>(std::abs(digits.whole())));
+  const bool is_before = digits.whole() < 0;
+  const auto one_of = [&](const Value& x) -> Made {
+    if (x.as<Sequence>()) return fail(Fault::Format, "round() of what is no array");
+    if (x.is_whole()) return in.call(in.builtins["round"], ValueList{x, digits});
+    if (!x.is_real()) return in.call(in.builtins["round"], (*given)[1] ? ValueList{x, digits} : ValueList{x});
+    if (digits.whole() == 0) return Value::of(std::nearbyint(x.real()));
+    const double scaled = std::nearbyint(is_before ? x.real() / scale : x.real() * scale);
+    return Value::of(is_before ? scaled * scale : scaled / scale);
+  };
+  const auto array = array_of(in, *(*given)[0]);
+  return array ? each(in, *array, one_of) : array;
 }
 
 bool is_negative_whole(const Value& one) { return one.is_whole() && one.whole() < 0; }
@@ -351,30 +384,8 @@ void add_array_functions(Interpreter& in, Module& numpy) {
   const auto add = [&](const char* name, NativeFunction run, std::size_t least = 1) {
     add_function(in, numpy, name, least, std::move(run));
   };
-  add("linspace", linspace, 0);
-  add("arange", arange);
-  add("eye", eye, 0);
-  add(
-      "identity",
-      [](Interpreter& with, Arguments& a) -> Made {
-        if (const auto said = a.take("n")) a.placed.insert(a.placed.begin(), *said);
-        a.take("dtype");
-        if (a.placed.empty() || a.placed.size() > 2) return wrong("identity() takes a size and a type");
-        a.placed.resize(1);
-        return eye(with, a);
-      },
-      0);
+  add_array_makers(in, numpy);
   add_shape_functions(in, numpy);
-  for (const char* name : {"array", "asarray"})
-    add(name, [](Interpreter& with, Arguments& a) -> Made {
-      const auto made = array_of(with, a.placed[0]);
-      const auto type = a.take("dtype");
-      const Value said = type ? *type : a.placed.size() > 1 ? a.placed[1] : Value();
-      const auto* word = said.as<Text>();
-      const auto* builtin = said.as<Native>();
-      if (!made || (!word && !builtin) || !made->as<Vector>()) return made;
-      return as_type(with, *made, word ? word->text : builtin->name);
-    });
   add("outer", [](Interpreter& with, Arguments& a) -> Made {
     if (a.placed.size() != 2) return wrong("outer() wants two arrays");
     const auto rows = array_of(with, a.placed[0]), columns = array_of(with, a.placed[1]);
@@ -384,10 +395,11 @@ void add_array_functions(Interpreter& in, Module& numpy) {
   });
   for (const char* name : {"sum", "mean", "max", "min", "prod"})
     add(name, [name = std::string(name)](Interpreter& with, Arguments& a) -> Made {
-      if (a.placed.size() > 1 || !a.named.empty()) return fail(Fault::Unsupported, name + "() along an axis");
       const auto array = array_of(with, a.placed[0]);
       if (!array) return array;
-      if (const auto* all = array->as<Vector>()) return over_all(with, *all, name);
+      a.placed.erase(a.placed.begin());
+      if (array->as<Vector>()) return over(with, *array, name, a);
+      if (!a.placed.empty() || !a.named.empty()) return fail(Fault::Unsupported, name + "() along an axis");
       const auto method = with.attribute(*array, name);
       return method ? with.call(*method, ValueList{}) : method;
     });
@@ -400,9 +412,10 @@ void add_array_functions(Interpreter& in, Module& numpy) {
       if (!next) return next;
       sums.push_back(*next);
     }
-    return made_of(with, std::move(sums));
+    return all_held(with, with.list(std::move(sums)), type_of(with, a.placed[0]));
   });
   add("unique", unique);
+  for (const char* name : {"round", "around", "round_"}) add(name, to_digits);
   add("power", raised, 2);
   for (const auto& [name, symbol] : pairwise)
     add(
@@ -416,8 +429,8 @@ void add_array_functions(Interpreter& in, Module& numpy) {
         },
         2);
   // Functions of one number, of arrays number by number.
-  for (const char* name :
-       {"ceil", "floor", "sqrt", "exp", "log", "log2", "log10", "sin", "cos", "tanh", "abs", "round"}) {
+  for (const char* name : {"ceil", "sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "tanh",
+                           "abs", "floor", "trunc", "degrees", "radians"}) {
     const Value* known = numpy.attributes.find(name);
     const Value one_by_one = known ? *known : in.builtins[name];
     add(name, [one_by_one](Interpreter& with, Arguments& a) -> Made {

@@ -1,5 +1,7 @@
 #include "containers/python/vector_shapes.h"
 
+#include "containers/python/vector_types.h"
+
 #include <algorithm>
 #include <array>
 
@@ -19,6 +21,7 @@ Status gather(Interpreter& in, const Vector& array, std::size_t axis, Cells& int
   if (axis == into.shape.size()) into.shape.push_back(static_cast<Size>(array.items.size()));
   if (into.shape[axis] != static_cast<Size>(array.items.size()))
     return fail(Fault::Unsupported, "an array whose parts have unlike sizes");
+  if (auto current = array.expect_current(); !current) return current;
   for (const Value& one : array.items) {
     if (auto paid = in.step(); !paid) return paid;
     const auto* inner = one.as<Vector>();
@@ -229,16 +232,16 @@ Result<Cells> tiled(Interpreter& in, Cells cells, const ValueList& given) {
 struct OfOne {
   std::string_view name, parameters;
   Shaped run;
-  bool is_method;
+  bool is_method, is_view;  // of the same memory, in NumPy
 };
-constexpr std::array of_one{OfOne{"flatten", "order", flat, true},
-                            OfOne{"ravel", "order", flat, true},
-                            OfOne{"reshape", "newshape order", reshaped, true},
-                            OfOne{"transpose", "axes", transposed, true},
-                            OfOne{"squeeze", "axis", squeezed, true},
-                            OfOne{"repeat", "repeats axis", repeated, true},
-                            OfOne{"expand_dims", "axis", expanded, false},
-                            OfOne{"tile", "reps", tiled, false}};
+constexpr std::array of_one{OfOne{"flatten", "order", flat, true, false},
+                            OfOne{"ravel", "order", flat, true, true},
+                            OfOne{"reshape", "newshape order", reshaped, true, true},
+                            OfOne{"transpose", "axes", transposed, true, true},
+                            OfOne{"squeeze", "axis", squeezed, true, true},
+                            OfOne{"repeat", "repeats axis", repeated, true, false},
+                            OfOne{"expand_dims", "axis", expanded, false, true},
+                            OfOne{"tile", "reps", tiled, false, false}};
 
 Made shaped(Interpreter& in, const OfOne& one, const Value& array, Arguments given) {
   for (auto& [word, value] : given.named)
@@ -259,10 +262,17 @@ Made shaped(Interpreter& in, const OfOne& one, const Value& array, Arguments giv
   if (!cells) return pass(cells);
   auto made = one.run(in, std::move(*cells), given.placed);
   if (!made) return pass(made);
-  return nested_of(in, *made);
+  auto shaped = nested_of(in, *made);
+  auto* from = array.as<Vector>();
+  auto* view = shaped && from && one.is_view ? shaped->as<Vector>() : nullptr;
+  if (!view) return shaped;
+  auto sources = std::make_shared<Vector::Sources>();
+  from->leaves(sources->rows);
+  view->derive_from(sources);
+  return shaped;
 }
 
-// The arrays of a list, whole numbers as real ones where any is real.
+// The arrays of a list, in the type that all of them meet in.
 Result<std::vector<Cells>> all_cells(Interpreter& in, const Value& list, std::string_view function) {
   const auto parts = in.elements(list);
   if (!parts) return std::unexpected(parts.error());
@@ -273,11 +283,16 @@ Result<std::vector<Cells>> all_cells(Interpreter& in, const Value& list, std::st
     all.push_back(std::move(*cells));
   }
   if (all.empty()) return fail(Fault::Format, "numpy." + std::string(function) + "() of nothing");
-  const bool is_real =
-      std::ranges::any_of(all, [](const Cells& one) { return std::ranges::any_of(one.numbers, &Value::is_real); });
-  for (Cells& one : all)
-    for (Value& number : one.numbers)
-      if (is_real && !number.is_real()) number = Value::of(number.real());
+  ElementType type = type_of(in, (*parts)[0]);
+  for (const Value& one : *parts) type = meeting(type, type_of(in, one));
+  for (Cells& one : all) {
+    one.element_type = name_of(type);
+    for (Value& number : one.numbers) {
+      const auto same = held(in, number, type);
+      if (!same) return std::unexpected(same.error());
+      number = *same;
+    }
+  }
   return all;
 }
 
@@ -296,7 +311,6 @@ Made joined(Interpreter& in, const std::string& name, const Arguments& given) {
   Cells made;
   made.element_type = all->front().element_type;
   for (Cells& one : *all) {
-    if (one.element_type != made.element_type) made.element_type.clear();
     if (name == "stack" && one.shape.size() + 1 == rank) one.shape.insert(one.shape.begin() + behind, 1);
     if (one.shape.size() != rank) return fail(Fault::Format, "numpy." + name + "() of arrays of unlike axes");
     Sizes here = one.shape;
@@ -347,6 +361,41 @@ Made meshgrid(Interpreter& in, Arguments& given) {
 }
 
 }  // namespace
+
+Made nested(Interpreter& in, ValueList numbers, Sizes shape, std::string element_type) {
+  return nested_of(in, Cells{std::move(numbers), std::move(shape), std::move(element_type)});
+}
+
+Result<std::pair<ValueList, Sizes>> numbers_and_shape(Interpreter& in, const Value& array) {
+  auto cells = cells_of(in, array, "array");
+  if (!cells) return pass(cells);
+  return std::pair{std::move(cells->numbers), std::move(cells->shape)};
+}
+
+Result<Sizes> whole_sizes(const Value& given, std::string_view function) {
+  auto sizes = whole_numbers({given}, function);
+  if (sizes && std::ranges::any_of(*sizes, [](Size n) { return n < 0; }))
+    return fail(Fault::Format, "numpy." + std::string(function) + "() of a size below 0");
+  return sizes;
+}
+
+Result<Sizes> stretched_places(const Sizes& from, const Sizes& to) {
+  const auto unfit = [] { return fail(Fault::Format, "an array in a part of another shape"); };
+  Sizes own = from;
+  while (own.size() > to.size() && own.front() == 1) own.erase(own.begin());
+  if (own.size() > to.size()) return unfit();
+  own.insert(own.begin(), to.size() - own.size(), 1);
+  for (std::size_t i = 0; i < to.size(); ++i)
+    if (own[i] != to[i] && own[i] != 1) return unfit();
+  Sizes places(1, 0);
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    Sizes longer;
+    for (const Size place : places)
+      for (Size n = 0; n < to[i]; ++n) longer.push_back(place * own[i] + (own[i] == 1 ? 0 : n));
+    places = std::move(longer);
+  }
+  return places;
+}
 
 std::optional<Value> shape_method(Interpreter& in, Vector& array, const std::string& name) {
   const auto one = std::ranges::find(of_one, name, &OfOne::name);

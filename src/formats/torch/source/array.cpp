@@ -180,11 +180,6 @@ Made drawn(Tracer& tracer, Interpreter& in, const std::string& name, Arguments g
   return arrays(tracer, in, std::move(made));
 }
 
-bool makes(std::string_view name) {
-  return name == "zeros" || name == "ones" || name == "full" || name == "fill" || name == "empty" ||
-         name == "zeros_like" || name == "ones_like";
-}
-
 // zeros(shape), full(shape, number): of float32, as far as the numbers of a model go.
 Made made_of_one(Tracer& tracer, Interpreter& in, std::string name, Arguments given) {
   const auto type = given.take("dtype");
@@ -266,6 +261,11 @@ Made called_as(const Renamed& one, Tracer& tracer, Interpreter& in, Arguments& g
 
 }  // namespace
 
+bool makes_numbers(std::string_view name) {
+  return name == "zeros" || name == "ones" || name == "full" || name == "fill" || name == "empty" ||
+         name == "zeros_like" || name == "ones_like";
+}
+
 std::optional<Value> array_function(Tracer& tracer, Interpreter& in, const std::string& name) {
   const auto native = [&](python::NativeFunction run) { return in.native(name, std::move(run)); };
   if (name == "transpose")
@@ -278,7 +278,7 @@ std::optional<Value> array_function(Tracer& tracer, Interpreter& in, const std::
     });
   if (std::ranges::find(draws, name) != draws.end())
     return native([&tracer, name](Interpreter& with, Arguments& given) { return drawn(tracer, with, name, given); });
-  if (makes(name))
+  if (makes_numbers(name))
     return native(
         [&tracer, name](Interpreter& with, Arguments& given) { return made_of_one(tracer, with, name, given); });
   if (name == "band_part")

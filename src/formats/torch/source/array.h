@@ -22,6 +22,9 @@ class Array : public SourceTensor {
 // The same tensor as an array; lists of numbers become arrays of known numbers. Anything else stays as it is.
 Result<python::Value> as_array(Tracer& tracer, python::Interpreter& in, const python::Value& value);
 
+// zeros, full, ones_like and their like.
+bool makes_numbers(std::string_view name);
+
 // A function of numpy or tensorflow by its name there: "transpose", "reduce_mean", "zeros", "random.randn". Nothing: it is
 // not one of those that say the same in both.
 std::optional<python::Value> array_function(Tracer& tracer, python::Interpreter& in, const std::string& name);

@@ -1,5 +1,6 @@
 // Functions that make tensors of numbers: those that stand in the program, one number everywhere, ranges, and numbers that
 // are drawn.
+#include "containers/python/vector_types.h"
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/source/free_size.h"
 #include "formats/torch/source/functions.h"
@@ -56,11 +57,18 @@ Tensor tensor_of_numbers(const Sizes& shape, const ValueList& numbers, DType dty
 
 // tensor(...), as_tensor(...), from_numpy(...)
 Made tensor_of(Tracer& tracer, Interpreter& in, const std::string& name, Arguments given) {
-  const auto dtype = given.take("dtype");
+  auto dtype = given.take("dtype");
   if (const auto said = given.take("data")) given.placed.insert(given.placed.begin(), *said);
   if (given.placed.empty()) return fail(Fault::Format, name + "() of nothing");
   if (auto* tensor = given.placed[0].as<SourceTensor>())  // PyTorch's own, whoever held it
     return tensor->value ? Made(tracer.tensor(in, tensor->value, tensor->storage)) : Made(given.placed[0]);
+  if (auto* array = given.placed[0].as<python::Vector>(); array && name != "tensor") {
+    std::vector<python::Vector*> rows;
+    array->leaves(rows);
+    for (auto* row : rows) row->is_lent = true;
+  }
+  if (given.placed[0].as<python::Vector>() && (!dtype || dtype->is_none()))
+    dtype = in.text(python::name_of(python::type_of(in, given.placed[0])));
   Sizes shape;
   ValueList numbers;
   KindOfNumbers kind;
