@@ -57,7 +57,7 @@ Made whole(Interpreter& in, Arguments& a) {
     errno = 0;
     const std::int64_t n = std::strtoll(trimmed.c_str(), &end, static_cast<int>(base.whole()));
     if (!trimmed.empty() && *end == '\0' && errno == 0) return Value::of(n);
-    if (text->is_ascii && errno == 0 && trimmed.find('_') == std::string::npos)
+    if (base.whole() == 10 && text->is_ascii && errno == 0 && trimmed.find('_') == std::string::npos)
       return in.raises("ValueError", "int() of the text " + repr(in, x));
   }
   return fail(Fault::Unsupported, "int() of a " + type_name(x));

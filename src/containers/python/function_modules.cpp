@@ -136,6 +136,127 @@ Made chain(Interpreter& in, Arguments& a) {
       }));
 }
 
+// itertools.chain, and its chain.from_iterable.
+class Chain : public Object {
+ public:
+  std::string type_name() const override { return "function"; }
+  Result<Value> call(Interpreter& in, Arguments& a) override { return chain(in, a); }
+  Result<std::optional<Value>> attribute(Interpreter& in, const std::string& name) override {
+    if (name != "from_iterable") return std::nullopt;
+    return in.native(name, [](Interpreter& with, Arguments& a) -> Made {
+      if (a.placed.size() != 1) return wrong("from_iterable() takes one list of lists");
+      const auto all = with.elements(a.placed[0]);
+      if (!all) return std::unexpected(all.error());
+      Arguments each{*all, {}};
+      return chain(with, each);
+    });
+  }
+};
+
+// combinations(all, r) in the order of their places, and permutations(all, r).
+template <bool Rising>
+Made chosen_of(Interpreter& in, Arguments& a) {
+  const auto all = in.elements(a.placed[0]);
+  if (!all) return std::unexpected(all.error());
+  const Value said =
+      a.placed.size() > 1 ? a.placed[1] : a.take("r").value_or(Value::of(static_cast<std::int64_t>(all->size())));
+  if (!said.is_whole() || said.whole() < 0) return wrong("so many of a list, which is no whole number");
+  std::vector<std::vector<std::size_t>> rows{{}};
+  for (std::int64_t k = 0; k < said.whole() && !rows.empty(); ++k) {
+    std::vector<std::vector<std::size_t>> longer;
+    for (const auto& row : rows)
+      for (std::size_t i = Rising && !row.empty() ? row.back() + 1 : 0; i < all->size(); ++i) {
+        if (!Rising && std::ranges::find(row, i) != row.end()) continue;
+        if (auto paid = in.charge(100); !paid) return pass(paid);
+        longer.push_back(row);
+        longer.back().push_back(i);
+      }
+    rows = std::move(longer);
+  }
+  ValueList made;
+  for (const auto& row : rows) {
+    ValueList items;
+    for (const std::size_t i : row) items.push_back((*all)[i]);
+    made.push_back(in.tuple(std::move(items)));
+  }
+  return Value::of(in.make<Iterator>(std::move(made)));
+}
+
+Made zip_longest(Interpreter& in, Arguments& a) {
+  const Value fill = a.take("fillvalue").value_or(Value());
+  std::vector<ValueList> lists;
+  std::size_t longest = 0;
+  for (const Value& one : a.placed) {
+    auto all = in.elements(one);
+    if (!all) return pass(all);
+    longest = std::max(longest, all->size());
+    lists.push_back(std::move(*all));
+  }
+  ValueList rows;
+  for (std::size_t i = 0; i < longest; ++i) {
+    ValueList row;
+    for (const auto& list : lists) row.push_back(i < list.size() ? list[i] : fill);
+    if (auto paid = in.charge(static_cast<Size>(row.size()) * 16 + 100); !paid) return pass(paid);
+    rows.push_back(in.tuple(std::move(row)));
+  }
+  return Value::of(in.make<Iterator>(std::move(rows)));
+}
+
+Made counted_on(Interpreter& in, Arguments& a) {
+  const auto given = bound(a, "start step", 0, "count");
+  if (!given) return std::unexpected(given.error());
+  const Value start = (*given)[0].value_or(Value::of(std::int64_t{0})),
+              step = (*given)[1].value_or(Value::of(std::int64_t{1}));
+  return Value::of(in.make<Generator>([next = start, step](Interpreter& with) mutable -> Result<std::optional<Value>> {
+    const Value one = next;
+    auto more = with.binary("+", next, step);
+    if (!more) return pass(more);
+    next = *more;
+    return one;
+  }));
+}
+
+Made over_and_over(Interpreter& in, Arguments& a) {
+  const auto all = in.elements(a.placed[0]);
+  if (!all) return std::unexpected(all.error());
+  return Value::of(
+      in.make<Generator>([all = *all, i = std::size_t{0}](Interpreter&) mutable -> Result<std::optional<Value>> {
+        if (all.empty()) return std::nullopt;
+        return all[i++ % all.size()];
+      }));
+}
+
+Made star_map(Interpreter& in, Arguments& a) {
+  const auto all = in.elements(a.placed[1]);
+  if (!all) return std::unexpected(all.error());
+  ValueList made;
+  for (const Value& one : *all) {
+    const auto row = in.elements(one);
+    if (!row) return std::unexpected(row.error());
+    auto answer = in.call(a.placed[0], *row);
+    if (!answer) return answer;
+    made.push_back(*answer);
+  }
+  return Value::of(in.make<Iterator>(std::move(made)));
+}
+
+// takewhile() and dropwhile()
+template <bool Takes>
+Made while_it_holds(Interpreter& in, Arguments& a) {
+  const auto all = in.elements(a.placed[1]);
+  if (!all) return std::unexpected(all.error());
+  std::size_t end = 0;
+  for (; end < all->size(); ++end) {
+    const auto said = in.call(a.placed[0], ValueList{(*all)[end]});
+    if (!said) return said;
+    const auto holds = in.truth(*said);
+    if (!holds) return std::unexpected(holds.error());
+    if (!*holds) break;
+  }
+  const auto at = all->begin() + static_cast<std::ptrdiff_t>(end);
+  return Value::of(in.make<Iterator>(Takes ? ValueList(all->begin(), at) : ValueList(at, all->end())));
+}
+
 Made cartesian(Interpreter& in, Arguments& a) {
   const auto times = a.take("repeat");
   std::vector<ValueList> rows{{}};
@@ -253,8 +374,17 @@ Module* operator_module(Interpreter& in) {
 
 Module* itertools_module(Interpreter& in) {
   auto* m = in.make<Module>("itertools");
+  add_function(in, *m, "combinations", 2, chosen_of<true>);
+  add_function(in, *m, "permutations", 1, chosen_of<false>);
+  add_function(in, *m, "zip_longest", 0, zip_longest);
+  add_function(in, *m, "count", 0, counted_on);
+  add_function(in, *m, "cycle", 1, over_and_over);
+  add_function(in, *m, "starmap", 2, star_map);
+  add_function(in, *m, "takewhile", 2, while_it_holds<true>);
+  add_function(in, *m, "dropwhile", 2, while_it_holds<false>);
   add_function(in, *m, "repeat", 1, repeat);
-  add_function(in, *m, "chain", 0, chain);
+  auto* chained = in.make<Chain>();
+  m->attributes.set("chain", Value::of(chained));
   add_function(in, *m, "product", 1, cartesian);
   add_function(in, *m, "accumulate", 1, accumulate);
   add_function(in, *m, "islice", 2, islice);

@@ -1,6 +1,6 @@
 // Numbers: the modules math and numpy, as far as they compute on known values.
 #include "containers/python/modules.h"
-#include "containers/python/vector.h"
+#include "containers/python/vector_types.h"
 
 #include <algorithm>
 #include <cmath>
@@ -232,6 +232,27 @@ Module* math_module(Interpreter& in) {
   return m;
 }
 
+namespace {
+
+// numpy.float32: the name of an element type, and what makes a number or an array of it.
+class TypeWord : public Text {
+ public:
+  explicit TypeWord(const std::string& name) : Text(name) {}
+  Result<Value> call(Interpreter& in, Arguments& a) override {
+    if (a.placed.size() > 1 || !a.named.empty()) return wrong(text + "() of other than one value");
+    const auto array = a.placed.empty() ? Made(Value::of(0.0)) : array_of(in, a.placed[0]);
+    if (!array) return array;
+    const auto made =
+        array->is_number() || array->as<Vector>() ? all_held(in, *array, *element_type_of(Value::of(this))) : array;
+    const bool is_beyond = array->is_whole() && made && made->is_whole() && made->whole() != array->whole();
+    if (is_beyond && text != "bool_") return wrong("a number that no " + text + " is");
+    if (array->is_number() || array->as<Vector>()) return made;
+    return in.call(in.builtins[text.starts_with("float") ? "float" : "int"], ValueList{*array});
+  }
+};
+
+}  // namespace
+
 Module* numpy_module(Interpreter& in) {
   auto* made = in.make<Module>("numpy");
   add_real_functions<false>(in, *made);
@@ -243,8 +264,9 @@ Module* numpy_module(Interpreter& in) {
     made->attributes.set(word, Value::of(std::numeric_limits<double>::infinity()));
   made->attributes.set("NINF", Value::of(-std::numeric_limits<double>::infinity()));
   made->attributes.set("NaN", Value::of(std::numeric_limits<double>::quiet_NaN()));
-  for (const char* word : {"float32", "float64", "float16", "int64", "int32", "uint8", "bool_"})
-    made->attributes.set(word, in.text(word));
+  for (const char* word :
+       {"float32", "float64", "float16", "int64", "int32", "int16", "int8", "uint8", "uint16", "uint32", "bool_"})
+    made->attributes.set(word, Value::of(in.make<TypeWord>(word)));
   made->attributes.set("ndarray", in.native("ndarray", [](Interpreter&, Arguments&) -> Made {
     return fail(Fault::Unsupported, "numpy.ndarray() is not called; arrays are made by numpy.array()");
   }));

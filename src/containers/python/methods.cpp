@@ -1,6 +1,6 @@
-// Methods of texts, lists, tuples, dictionaries and sets, and how values are written into texts.
+// Methods of lists, tuples, dictionaries and sets, and how values are written into texts.
+#include "containers/python/methods.h"
 #include "containers/python/dictionary_views.h"
-#include "containers/python/interpreter.h"
 #include "containers/python/unread.h"
 
 #include <algorithm>
@@ -14,236 +14,6 @@ namespace convoy::python {
 namespace {
 
 using Made = Result<Value>;
-
-template <class Of>
-struct Method {
-  std::string_view name, words;
-  std::size_t least;
-  Made (*run)(Interpreter&, Of&, std::vector<std::optional<Value>>&);
-};
-
-template <class Of, class Table>
-Result<std::optional<Value>> method_of(Interpreter& in, Of& self, const Table& table, const std::string& name) {
-  const auto found = std::ranges::find(table, name, &Method<Of>::name);
-  if (found == table.end()) return std::nullopt;
-  const Method<Of>* method = &*found;
-  return in.native(name, [&self, method](Interpreter& with, Arguments& given) -> Made {
-    auto taken = bound(given, method->words, method->least, method->name);
-    if (!taken) return pass(taken);
-    if constexpr (std::is_same_v<Of, Text>)
-      if (auto paid = self.read(with); !paid) return pass(paid);
-    return method->run(with, self, *taken);
-  });
-}
-
-using Taken = std::vector<std::optional<Value>>;
-
-Result<std::string> word(const std::optional<Value>& v, std::string_view what) {
-  if (v)
-    if (const auto* text = v->as<Text>()) return text->text;
-  return wrong(std::string(what) + "() wants a text");
-}
-
-// ---- texts
-
-constexpr const char* blank = " \t\n\r\v\f";
-
-Made join(Interpreter& in, Text& self, Taken& a) {
-  const auto all = in.elements(*a[0]);
-  if (!all) return std::unexpected(all.error());
-  std::string words;
-  for (std::size_t i = 0; i < all->size(); ++i) {
-    if ((*all)[i].as<NotRead>()) return (*all)[i];
-    const auto one = word((*all)[i], "join");
-    if (!one) return std::unexpected(one.error());
-    if (i) words += self.text;
-    words += *one;
-    if (auto paid = in.charge(static_cast<Size>(one->size() + self.text.size())); !paid) return pass(paid);
-  }
-  return in.text(std::move(words));
-}
-
-Made split(Interpreter& in, Text& self, Taken& a) {
-  const std::string by = a[0] && !a[0]->is_none() ? word(a[0], "split").value_or(" ") : std::string();
-  const Size most = a[1] && a[1]->is_whole() ? a[1]->whole() : -1;
-  ValueList parts;
-  std::size_t from = 0;
-  if (by.empty()) {
-    while ((from = self.text.find_first_not_of(blank, from)) != std::string::npos) {
-      const bool is_last = most >= 0 && static_cast<Size>(parts.size()) == most;
-      const std::size_t to =
-          is_last ? self.text.size() : std::min(self.text.find_first_of(blank, from), self.text.size());
-      parts.push_back(in.text(self.text.substr(from, to - from)));
-      from = to;
-    }
-    return in.list(std::move(parts));
-  }
-  for (std::size_t at;
-       (most < 0 || static_cast<Size>(parts.size()) < most) && (at = self.text.find(by, from)) != std::string::npos;
-       from = at + by.size())
-    parts.push_back(in.text(self.text.substr(from, at - from)));
-  parts.push_back(in.text(self.text.substr(from)));
-  return in.list(std::move(parts));
-}
-
-template <bool End>
-Made begins(Interpreter& in, Text& self, Taken& a) {
-  ValueList all{*a[0]};
-  if (const auto* several = a[0]->as<Sequence>()) all = several->items;
-  (void)in;
-  for (const Value& one : all) {
-    const auto part = word(one, End ? "endswith" : "startswith");
-    if (!part) return std::unexpected(part.error());
-    if (End ? self.text.ends_with(*part) : self.text.starts_with(*part)) return Value::of(true);
-  }
-  return Value::of(false);
-}
-
-template <bool Upper>
-Made cased(Interpreter& in, Text& self, Taken&) {
-  if (!self.is_ascii) return fail(Fault::Unsupported, "upper() or lower() of a text beyond ASCII");
-  std::string words = self.text;
-  for (char& c : words) {
-    if (Upper && c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-    if (!Upper && c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return in.text(std::move(words));
-}
-
-// lstrip() and rstrip()
-template <bool End>
-Made strip_one(Interpreter& in, Text& self, Taken& a) {
-  const std::string of = a[0] ? word(a[0], "strip").value_or(" ") : blank;
-  const auto kept = End ? self.text.find_last_not_of(of) : self.text.find_first_not_of(of);
-  if (kept == std::string::npos) return in.text("");
-  return in.text(End ? self.text.substr(0, kept + 1) : self.text.substr(kept));
-}
-
-// removeprefix() and removesuffix()
-template <bool End>
-Made removed(Interpreter& in, Text& self, Taken& a) {
-  const auto part = word(a[0], End ? "removesuffix" : "removeprefix");
-  if (!part) return std::unexpected(part.error());
-  const bool is_there = End ? self.text.ends_with(*part) : self.text.starts_with(*part);
-  if (!is_there) return Value::of(&self);
-  const std::size_t kept = self.text.size() - part->size();
-  return in.text(self.text.substr(End ? 0 : part->size(), kept));
-}
-
-// How often a text stands in it, one behind the other.
-Made text_count(Interpreter&, Text& self, Taken& a) {
-  const auto part = word(a[0], "count");
-  if (!part) return std::unexpected(part.error());
-  if (part->empty()) return Value::of(static_cast<std::int64_t>(self.text.size()) + 1);
-  std::int64_t n = 0;
-  for (std::size_t at = 0; (at = self.text.find(*part, at)) != std::string::npos; at += part->size()) ++n;
-  return Value::of(n);
-}
-
-// The letters in front of a byte.
-Value letters_before(const Text& self, std::size_t at) {
-  return Value::of(static_cast<std::int64_t>(Text(self.text.substr(0, at)).letters().size()));
-}
-
-Made text_index(Interpreter& in, Text& self, Taken& a) {
-  const auto part = word(a[0], "index");
-  if (!part) return std::unexpected(part.error());
-  const auto at = self.text.find(*part);
-  if (at == std::string::npos) return in.raises("ValueError", "index() of what is not in the text");
-  return letters_before(self, at);
-}
-
-Made strip(Interpreter& in, Text& self, Taken& a) {
-  const std::string of = a[0] ? word(a[0], "strip").value_or(" ") : blank;
-  const auto first = self.text.find_first_not_of(of);
-  if (first == std::string::npos) return in.text("");
-  return in.text(self.text.substr(first, self.text.find_last_not_of(of) - first + 1));
-}
-
-Made replace(Interpreter& in, Text& self, Taken& a) {
-  const auto from = word(a[0], "replace"), to = word(a[1], "replace");
-  if (!from || !to || from->empty()) return wrong("replace() wants two texts");
-  std::string words;
-  for (std::size_t at = 0;;) {
-    const auto found = self.text.find(*from, at);
-    words += self.text.substr(at, found - at);
-    if (found == std::string::npos) break;
-    words += *to;
-    if (auto paid = in.charge(static_cast<Size>(to->size())); !paid) return pass(paid);
-    at = found + from->size();
-  }
-  return in.text(std::move(words));
-}
-
-Made text_find(Interpreter&, Text& self, Taken& a) {
-  const auto part = word(a[0], "find");
-  if (!part) return std::unexpected(part.error());
-  const auto at = self.text.find(*part);
-  return at == std::string::npos ? Value::of(std::int64_t{-1}) : letters_before(self, at);
-}
-
-Made digits(Interpreter&, Text& self, Taken&) {
-  return Value::of(!self.text.empty() && std::ranges::all_of(self.text, [](char c) { return c >= '0' && c <= '9'; }));
-}
-
-// "{} of {name:>3}".format(...)
-Made format(Interpreter& in, Text& self, Arguments& given) {
-  std::string words;
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < self.text.size(); ++i) {
-    const char c = self.text[i];
-    if ((c == '{' || c == '}') && i + 1 < self.text.size() && self.text[i + 1] == c) {
-      words += c;
-      ++i;
-      continue;
-    }
-    if (c != '{') {
-      words += c;
-      continue;
-    }
-    const auto end = self.text.find('}', i);
-    if (end == std::string::npos) return wrong("format() of a text without its closing '}'");
-    const std::string field = self.text.substr(i + 1, end - i - 1);
-    const std::string said = field.substr(0, field.find(':')), name = said.substr(0, said.find('!'));
-    const std::string how = said.size() < field.size() ? field.substr(said.size() + 1) : "";
-    const std::string conversion = name.size() < said.size() ? said.substr(name.size() + 1) : "";
-    std::optional<Value> value;
-    if (name.empty()) {
-      if (next < given.placed.size()) value = given.placed[next++];
-    } else if (name.find_first_not_of("0123456789") == std::string::npos && name.size() < 6) {
-      const auto at = static_cast<std::size_t>(std::stoul(name));
-      if (at < given.placed.size()) value = given.placed[at];
-    } else {
-      for (const auto& [key, one] : given.named)
-        if (key == name) value = one;
-    }
-    if (!value) return fail(Fault::Unsupported, "format() finds no value for '{" + field + "}'");
-    const auto one = in.formatted_as(*value, conversion, how);
-    if (!one || !one->as<Text>()) return one;
-    const std::string& written = one->as<Text>()->text;
-    words += written;
-    if (auto paid = in.charge(static_cast<Size>(written.size())); !paid) return pass(paid);
-    i = end;
-  }
-  return in.text(std::move(words));
-}
-
-constexpr std::array text_methods{Method<Text>{"join", "iterable", 1, join},
-                                  Method<Text>{"split", "sep maxsplit", 0, split},
-                                  Method<Text>{"startswith", "prefix", 1, begins<false>},
-                                  Method<Text>{"endswith", "suffix", 1, begins<true>},
-                                  Method<Text>{"upper", "", 0, cased<true>},
-                                  Method<Text>{"lower", "", 0, cased<false>},
-                                  Method<Text>{"strip", "chars", 0, strip},
-                                  Method<Text>{"lstrip", "chars", 0, strip_one<false>},
-                                  Method<Text>{"rstrip", "chars", 0, strip_one<true>},
-                                  Method<Text>{"removeprefix", "prefix", 1, removed<false>},
-                                  Method<Text>{"removesuffix", "suffix", 1, removed<true>},
-                                  Method<Text>{"count", "sub", 1, text_count},
-                                  Method<Text>{"index", "sub", 1, text_index},
-                                  Method<Text>{"replace", "old new", 2, replace},
-                                  Method<Text>{"find", "sub", 1, text_find},
-                                  Method<Text>{"isdigit", "", 0, digits}};
 
 // ---- lists
 
@@ -418,14 +188,50 @@ Made set_update(Interpreter& in, Mapping& self, Taken& a) {
   return Value();
 }
 
+Made map_pop_last(Interpreter& in, Mapping& self, Taken& a) {
+  if (self.entries.empty()) return in.raises("KeyError", "popitem() of an empty dictionary");
+  const bool is_last = !a[0] || a[0]->whole() != 0;
+  const auto taken = is_last ? self.entries.back() : self.entries.front();
+  if (auto gone = self.delete_item(in, taken.first); !gone) return pass(gone);
+  return in.tuple({taken.first, taken.second});
+}
+Made map_clear(Interpreter& in, Mapping& self, Taken&) {
+  for (const Value& key : in.elements(Value::of(&self)).value_or(ValueList()))
+    if (auto gone = self.delete_item(in, key); !gone) return pass(gone);
+  return Value();
+}
+Made set_remove(Interpreter& in, Mapping& self, Taken& a) {
+  if (auto gone = self.delete_item(in, *a[0]); !gone) return pass(gone);
+  return Value();
+}
+Made set_discard(Interpreter& in, Mapping& self, Taken& a) {
+  const auto there = self.contains(in, *a[0]);
+  if (!there) return std::unexpected(there.error());
+  return *there ? set_remove(in, self, a) : Made(Value());
+}
+Made is_apart(Interpreter& in, Mapping& self, Taken& a) {
+  const auto all = in.elements(*a[0]);
+  if (!all) return std::unexpected(all.error());
+  for (const Value& one : *all)
+    if (const auto there = self.contains(in, one); !there || *there)
+      return there ? Made(Value::of(false)) : std::unexpected(there.error());
+  return Value::of(true);
+}
+
 constexpr std::array dict_methods{Method<Mapping>{"keys", "", 0, parts<View::Of::Keys>},
                                   Method<Mapping>{"values", "", 0, parts<View::Of::Values>},
                                   Method<Mapping>{"items", "", 0, parts<View::Of::Items>},
                                   Method<Mapping>{"get", "key default", 1, get},
                                   Method<Mapping>{"setdefault", "key default", 1, setdefault},
                                   Method<Mapping>{"pop", "key default", 1, map_pop},
+                                  Method<Mapping>{"popitem", "last", 0, map_pop_last},
+                                  Method<Mapping>{"clear", "", 0, map_clear},
                                   Method<Mapping>{"copy", "", 0, map_copy}};
-constexpr std::array set_methods{Method<Mapping>{"add", "element", 1, set_add},
+constexpr std::array set_methods{Method<Mapping>{"discard", "element", 1, set_discard},
+                                 Method<Mapping>{"remove", "element", 1, set_remove},
+                                 Method<Mapping>{"clear", "", 0, map_clear},
+                                 Method<Mapping>{"isdisjoint", "other", 1, is_apart},
+                                 Method<Mapping>{"add", "element", 1, set_add},
                                  Method<Mapping>{"copy", "", 0, map_copy},
                                  Method<Mapping>{"update", "others", 1, set_update},
                                  Method<Mapping>{"issubset", "other", 1, is_within},
@@ -435,12 +241,6 @@ constexpr std::array set_methods{Method<Mapping>{"add", "element", 1, set_add},
                                  Method<Mapping>{"difference", "other", 1, together<'-'>}};
 
 }  // namespace
-
-Result<std::optional<Value>> Text::attribute(Interpreter& in, const std::string& name) {
-  if (name == "format")
-    return in.native(name, [this](Interpreter& with, Arguments& given) { return format(with, *this, given); });
-  return method_of(in, *this, text_methods, name);
-}
 
 Result<std::optional<Value>> Sequence::attribute(Interpreter& in, const std::string& name) {
   if (is_tuple) return method_of(in, *this, tuple_methods, name);
@@ -457,6 +257,8 @@ Result<std::optional<Value>> Sequence::attribute(Interpreter& in, const std::str
 }
 
 Result<std::optional<Value>> Mapping::attribute(Interpreter& in, const std::string& name) {
+  constexpr std::array<std::string_view, 5> changing{"add", "update", "discard", "remove", "clear"};
+  if (is_frozen && std::ranges::find(changing, name) != changing.end()) return std::nullopt;
   if (is_set) return method_of(in, *this, set_methods, name);
   if (name == "update")
     return in.native(name, [this](Interpreter& with, Arguments& given) { return update(with, *this, given); });
