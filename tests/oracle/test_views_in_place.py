@@ -49,6 +49,7 @@ VIEWS = {
     "channels_last": "y.contiguous(memory_format=torch.channels_last)",
     "to_channels_last": "y.to(memory_format=torch.channels_last)",
     "to_copied": "y.to(torch.float32, copy=True)",
+    "to_copied_fractions": "(y / 4).to(torch.float32, copy=True)",
     "squeeze_of_many": "y.squeeze(1)",
     "broadcast_to": "y.broadcast_to((2, 4, 5, 6))",
     "rot90": "y.rot90(0)",

@@ -46,7 +46,7 @@ bool takes(const SchemaParameter& parameter, const Value& value, bool loose) {
     case 'F': return every(value, [](const Value& v) { return v.is_number(); });
     case 'b': return value.is_truth();
     case 's': return value.as<python::Text>() != nullptr;
-    case 't': return value.is_whole();
+    case 't': return value.is_whole() && !value.is_truth();
     default: return !value.as<SourceTensor>();
   }
 }
@@ -125,7 +125,9 @@ class Call {
           if (auto s = tensor(word + "." + std::to_string(i), items[i]); !s) return s;
       return {};
     }
-    if (word == "memory_format" && value.is_whole()) lies_anew_ = value.whole() > 1;  // channels_last, channels_last_3d
+    if (word == "memory_format" && value.is_whole() && value.whole() > 1)
+      lies_anew_ = true;  // channels_last, channels_last_3d
+    if (word == "copy" && value.is_truth() && value.whole() != 0) lies_anew_ = true;
     if (parameter.kind == 'd' || value.is_none() || is_among(silent_words, word)) return {};
     if (parameter.kind == 't') {
       const auto dtype = scalar_type(value.whole());
