@@ -1758,4 +1758,20 @@ s = np.array([[0.229, 0.224, 0.225]]); m = np.array([0.485, 0.456, 0.406]); retu
 scales = np.array([8, 16, 32]); ratios = np.array([0.5, 1, 2]); h = np.sqrt(ratios); ws = (16 * (1 / h)[:, None] * scales[None, :]).reshape(-1); hs = (16 * h[:, None] * scales[None, :]).reshape(-1); return np.stack([ws, hs], axis=1).tolist(), np.round(ws).tolist()
 ---
 k = np.array([1, 4, 6, 4, 1], dtype=float); k = k[:, None] * k; k /= k.sum(); return k.tolist(), torch.from_numpy(k).to(torch.float32)[None, None].repeat(2, 1, 1, 1).shape == (2, 1, 5, 5)
+---
+a = torch.tensor([1.5, -2.25], dtype=torch.float16); a += torch.tensor([1.5, 0.25], dtype=torch.float64); a.mul_(torch.tensor([2., 0.5])); return a.tolist(), a.dtype
+---
+a = torch.tensor([1.5, -2.25], dtype=torch.bfloat16); b = a; b -= torch.tensor([1., 0.25]); return a.tolist(), a.dtype, b is a
+---
+a = torch.tensor([7, -3], dtype=torch.int32); a += torch.tensor([1, 2]); a //= 2; return a.tolist(), a.dtype
+---
+a = torch.tensor([7.9, -3.2]); b = torch.as_tensor(a, dtype=torch.int64); c = torch.tensor(a, dtype=torch.float64); return b.tolist(), b.dtype, c.dtype, torch.as_tensor(b, dtype=torch.bool).tolist()
+---
+a = torch.tensor([1., 2.]); b = torch.tensor(a); b += 1; c = torch.as_tensor(a); c *= 3; return a.tolist(), b.tolist(), c.tolist()
+---
+t = torch.tensor([True, False]); return (t + True).tolist(), (t * True).tolist(), (t * 1).tolist(), (t | True).tolist(), (t & False).tolist(), str((t * True).dtype)
+---
+a = torch.tensor(2.0, dtype=torch.float64); b = torch.tensor(0.1, dtype=torch.float64); return (a * b).item(), (b * 3).item(), b.float().item(), torch.tensor([0.1], dtype=torch.double).tolist(), torch.tensor(1e-50, dtype=torch.float64).item(), torch.linspace(0, 1, 4, dtype=torch.float64).tolist(), torch.tensor([2**53 + 1, -2**62]).tolist()
+---
+n = torch.tensor([3.9]); return int(n), float(torch.tensor(2)), int(torch.tensor(7) // 2), 'yes' if torch.tensor(1) > 0 else 'no', bool(torch.tensor([0.0])), [0, 1, 2, 3][int(torch.tensor(2))]
 """

@@ -60,8 +60,11 @@ Made tensor_of(Tracer& tracer, Interpreter& in, const std::string& name, Argumen
   auto dtype = given.take("dtype");
   if (const auto said = given.take("data")) given.placed.insert(given.placed.begin(), *said);
   if (given.placed.empty()) return fail(Fault::Format, name + "() of nothing");
-  if (auto* tensor = given.placed[0].as<SourceTensor>())  // PyTorch's own, whoever held it
-    return tensor->value ? Made(tracer.tensor(in, tensor->value, tensor->storage)) : Made(given.placed[0]);
+  if (auto* tensor = given.placed[0].as<SourceTensor>()) {  // PyTorch's own, whoever held it
+    const Value same = tensor->value ? tracer.tensor(in, tensor->value, tensor->storage) : given.placed[0];
+    if (dtype && !dtype->is_none()) return call_function_named(tracer, in, "_to", Arguments{{same, *dtype}, {}});
+    return name == "tensor" ? call_function_named(tracer, in, "clone", Arguments{{same}, {}}) : Made(same);
+  }
   if (auto* array = given.placed[0].as<python::Vector>(); array && name != "tensor") {
     std::vector<python::Vector*> rows;
     array->leaves(rows);

@@ -104,7 +104,32 @@ Value Tracer::array(Interpreter& in, ValueId value, int storage) {
   return Value::of(made);
 }
 
-Status Tracer::write(Interpreter& in, SourceTensor& tensor, ValueId value) {
+namespace {
+
+// Truths, whole numbers, fractions: none of them holds what is of a later kind.
+int kind_of(DType dtype) { return dtype == DType::Bool ? 0 : is_floating(dtype) ? 2 : 1; }
+
+}  // namespace
+
+Result<ValueId> Tracer::as_written(Interpreter& in, const SourceTensor& tensor, ValueId value) {
+  if (!tensor.value || !value) return value;
+  const DType own = graph[tensor.value].type.dtype, made = graph[value].type.dtype;
+  if (own == made) return value;
+  if (kind_of(made) > kind_of(own))
+    return fail(Fault::Format, "numbers of type " + std::string(name_of(made)) +
+                                   " cannot be written into a tensor of type " + std::string(name_of(own)) +
+                                   " in place");
+  const auto cast = call_function_named(*this, in, "_to",
+                                        Arguments{{this->tensor(in, value), in.text(std::string(name_of(own)))}, {}});
+  if (!cast) return std::unexpected(cast.error());
+  const auto* held = cast->as<SourceTensor>();
+  return held ? held->value : value;
+}
+
+Status Tracer::write(Interpreter& in, SourceTensor& tensor, ValueId given) {
+  const auto written = as_written(in, tensor, given);
+  if (!written) return std::unexpected(written.error());
+  const ValueId value = *written;
   if (!bound && tensor.value && weights.contains(tensor.value.index))
     return fail(Fault::Unsupported, "a weight is changed in place while the module is built");
   if (bound && tensor.value && weights.contains(tensor.value.index) && options_.remarks &&

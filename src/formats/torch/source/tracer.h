@@ -79,8 +79,9 @@ class Tracer {
   Result<ValueId> recorded(ValueId value);
   // x.detach(): the same numbers in the same memory. Known numbers have no gradient, and stay as they are.
   Result<python::Value> detached(python::Interpreter& in, SourceTensor& tensor);
-  // The tensor takes this value in place.
+  // The tensor takes this value in place, in its own type. Fails: fractions for whole numbers, and other than truths for truths.
   Status write(python::Interpreter& in, SourceTensor& tensor, ValueId value);
+  Result<ValueId> as_written(python::Interpreter& in, const SourceTensor& tensor, ValueId value);
   Result<python::Value> parameter(python::Interpreter& in, const Sizes& shape, Filling filling, bool buffer = false,
                                   DType dtype = DType::F32);
   python::Value constant(python::Interpreter& in, Tensor numbers);
