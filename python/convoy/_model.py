@@ -411,10 +411,14 @@ def port(source: Any, output: str | os.PathLike, *inputs: Any, to: str = "", for
         _check_examples(source, inputs, reading)
         _check_example_says_shapes(source, reading)
 
+        unseen = was  # until it was read once more: what is not carried with a free batch comes again with that of the example
+
         def carry(path: str | os.PathLike, said: Mapping = {}) -> tuple:
+            nonlocal unseen
             to_read = _reading(**_with(said, reading))
-            if was is not None:
-                _check_unchanged(_convoy.load(os.fsencode(path), to_read, wish), was)
+            if unseen is not None:
+                _check_unchanged(_convoy.load(os.fsencode(path), to_read, wish), unseen)
+                unseen = None
             return _convoy.port(os.fsencode(path), place, settings, to_read, wish)
 
         is_path = _remote.is_local(source)

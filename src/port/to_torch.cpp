@@ -12,6 +12,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace convoy {
@@ -80,19 +81,26 @@ bool has_fixed_size(const Graph& g) {
   });
 }
 
-// A batch that is declared, and that a value of another batch does not follow: x.reshape(2, -1), a constant repeated for it.
-// What has one row for any batch and comes of no input stretches to it.
-bool depends_on_batch(const Graph& g) {
+// One row more of every input whose batch is declared, and the batches that these have.
+std::pair<std::vector<Shape>, std::set<Size>> with_one_row_more(const Graph& g) {
   std::vector<Shape> shapes;
-  std::optional<Size> batch;
+  std::set<Size> batches;
   for (const ValueId v : g.inputs) {
     Shape shape = g[v].type.shape;
-    if (shape.empty() || !shape[0].known() || *shape[0] < 1 || (batch && *batch != *shape[0])) return false;
-    batch = *shape[0];
-    shape[0] = Dim(*batch + 1);
+    if (!shape.empty() && shape[0].known() && *shape[0] > 0) {
+      batches.insert(*shape[0]);
+      shape[0] = Dim(*shape[0] + 1);
+    }
     shapes.push_back(std::move(shape));
   }
-  if (!batch) return false;
+  return {std::move(shapes), std::move(batches)};
+}
+
+// A batch that is declared, of one input or of several, and that a value of another batch does not follow: x.reshape(2, -1), a
+// constant repeated for it. What has one row for any batch and comes of no input stretches to it.
+bool depends_on_batch(const Graph& g) {
+  const auto [shapes, batches] = with_one_row_more(g);
+  if (batches.empty()) return false;
   const auto more = with_input_shapes(g, shapes);
   if (!more) return true;
   std::vector<bool> follows(g.values.size(), false);
@@ -102,9 +110,9 @@ bool depends_on_batch(const Graph& g) {
     for (const ValueId v : node.outputs) {
       follows[v.slot()] = is_of_input;
       const Shape &before = g[v].type.shape, &behind = (*more)[v].type.shape;
-      const bool stays = !before.empty() && before[0] == Dim(*batch) && before[0] == behind[0];
+      const bool stays = !before.empty() && before[0].known() && batches.contains(*before[0]) && before[0] == behind[0];
       const bool is_output = std::ranges::find(g.outputs, v) != g.outputs.end();
-      if (stays && (*batch > 1 || is_of_input || is_output)) return true;
+      if (stays && (*before[0] > 1 || is_of_input || is_output)) return true;
     }
   }
   return false;

@@ -222,3 +222,18 @@ def test_a_module_read_as_source_looks_no_free_size_up(convoy, monkeypatch):
     module = Table().eval()
     read = convoy.load(module, torch.randn(4, 6))
     assert holds_where_it_answers(read, lambda x: module(torch.from_numpy(x)), BATCHES) == [False, False, False, True, False, False]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_model_that_was_read_with_its_batch_free_is_ported_with_that_of_the_example(convoy, tmp_path):
+    x = torch.randn(4, 3, 5)
+
+    def stretched(x):
+        return nn.functional.interpolate(x.permute(1, 2, 0), scale_factor=2, mode="linear")  # along the batch
+
+    model = convoy.load(stretched, x)
+    assert model.inputs[0].shape == (None, 3, 5)
+    convoy.port(model, tmp_path / "port.tflite", interface="source")  # TFLite computes no weights of a free size
+    assert np.allclose(convoy.load(tmp_path / "port.tflite")(x), stretched(x), atol=1e-6)
+    with pytest.raises(convoy.Unsupported, match="cumprod"):  # whatever the batch
+        convoy.port(convoy.load(lambda x: x.cumprod(0), x), tmp_path / "port.onnx")

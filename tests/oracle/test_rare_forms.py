@@ -51,12 +51,16 @@ def of_tflite(path, x):
     return answer
 
 
-def of_torch(path, x):
+def module_at(path):
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    return module
+
+
+def of_torch(path, x):
     with torch.no_grad():
-        answer = module.load()(torch.from_numpy(x))
+        answer = module_at(path).load()(torch.from_numpy(x))
     return (answer[0] if isinstance(answer, tuple) else answer).numpy()
 
 
@@ -145,6 +149,21 @@ def test_a_module_of_one_batch_takes_no_other(tmp_path):
     assert np.allclose(of_torch(port, X), net(torch.from_numpy(X))[0].detach().numpy(), rtol=1e-6)
     with pytest.raises(ValueError, match="holds for"):
         of_torch(port, X[:1])
+
+
+def test_a_module_of_one_batch_beside_a_free_one_takes_no_other(tmp_path):
+    class Net(nn.Module):
+        def forward(self, x, y):
+            return x.sum((2, 3)), y + torch.arange(8.0).reshape(2, 4)  # one row would stretch to both
+
+    net, x, y = Net().eval(), torch.from_numpy(X), torch.randn(2, 4)
+    free = ({0: torch.export.Dim("n", min=1, max=99)}, None)
+    torch.export.save(torch.export.export(net, (x, y), dynamic_shapes=free), tmp_path / "net.pt2")
+    ported(tmp_path / "net.pt2", tmp_path / "port.py")
+    port = module_at(tmp_path / "port.py").load()
+    assert torch.equal(port(x[:1], y)[1], net(x[:1], y)[1])
+    with pytest.raises(ValueError, match=r"holds for \[2, 4\], not for \[1, 4\]"):
+        port(x, y[:1])
 
 
 @pytest.mark.parametrize("kind", ["LayerNormalization", "RMSNormalization"])
