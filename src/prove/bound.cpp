@@ -40,9 +40,16 @@ void add_half(const Tensor& output, DType dtype, NodeBound& bound, std::optional
 
 // What moves or picks numbers rounds nothing in any type, and a Cast states its own rounding.
 bool rounds_to_half(const Op& op, const NodeBound& bound) { return bound.limit > 0 && !holds_alternative<Cast>(op); }
+
+// Sums and products of whole numbers are those of every runtime, as long as what comes in is.
+bool computes_whole(const Evaluation& at) {
+  return !is_off(at) &&
+         std::ranges::none_of(at.outputs, [](const Tensor& tensor) { return is_floating(tensor.dtype()); });
+}
 }  // namespace
 
 Result<NodeBound> bound_of(const Evaluation& evaluation) {
+  if (computes_whole(evaluation)) return exact(evaluation);
   const Declaring<Evaluation, Rounds> declared(evaluation);
   auto bound = evaluation.node.op.visit([&](const auto& op) { return bound_one(op, declared); });
   if (!bound || !rounds_to_half(evaluation.node.op, *bound)) return bound;

@@ -118,6 +118,21 @@ TEST(Bound, ARootOfANumberThatIsOffIsBounded) {
   EXPECT_LE(bound->errors[0]->doubles()[0], 0.021);
 }
 
+TEST(Bound, WholeNumbersThatAreNotOffAreComputedExactly) {
+  for (const char* const op :
+       {"accumulate(x) reduction=sum axis=0", "reduce(x) reduction=sum axes=0", "binary(x, x) function=multiply"}) {
+    const Graph graph = graph_with_origins("input x int64[3]\ny = " + std::string(op) + "\noutput y\n");
+    const Tensor x = Tensor::of({3}, std::vector<std::int64_t>{1, 5, 6});
+    const std::vector<const Tensor*> read(graph.nodes[0].inputs.size(), &x);
+    const auto outputs = run_node(graph.nodes[0], read, Precision::Single, 1);
+    ASSERT_TRUE(outputs) << op;
+    const auto bound = bound_of({graph.nodes[0], read, std::vector<const Tensor*>(read.size()), *outputs, 1});
+    ASSERT_TRUE(bound) << op << ": " << message(bound.error());
+    EXPECT_FALSE(bound->errors[0]) << op;
+    EXPECT_EQ(bound->limit, 0) << op;
+  }
+}
+
 TEST(Bound, WholeNumbersThatAreOffKeepTheirType) {
   const std::vector<std::int64_t> numbers{7, 8, -1, 256, 5}, masks{6, 6, 6, 255, 7};
   const Graph graph =
