@@ -42,6 +42,13 @@ void tensors_in(const Value& value, std::vector<SourceTensor*>& into, int depth)
     for (const auto& [key, one] : map->entries) tensors_in(one, into, depth + 1);
 }
 
+std::vector<SourceTensor*> tensors_of(const Arguments& given) {
+  std::vector<SourceTensor*> tensors;
+  for (const Value& one : given.placed) tensors_in(one, tensors, 0);
+  for (const auto& [word, one] : given.named) tensors_in(one, tensors, 0);
+  return tensors;
+}
+
 // The shape of a tensor, or a list of those of several.
 Made shape_in(Interpreter& in, const Value& value) {
   if (value.as<SourceTensor>()) return in.attribute(value, "shape");
@@ -67,13 +74,13 @@ bool takes(const Value& function, std::string_view parameter) {
 // What a layer calls inside belongs to the outermost one: to a file of Keras that is the layer.
 Made SourceLibrary::follow(Interpreter& in, SourceLayer* state, Value function, Arguments given, const char* mask) {
   if (!state) return in.call(function, std::move(given));
-  auto& read = state->followed.emplace_back();
-  for (const Value& one : given.placed) tensors_in(one, read, 0);
-  for (const auto& [word, one] : given.named) tensors_in(one, read, 0);
+  const auto read = tensors_of(given);
+  auto* const first = read.empty() ? nullptr : read.front();
+  Arguments flattened = given;  // as Keras does: arguments by name in the order of their names
+  std::ranges::stable_sort(flattened.named, {}, [](const auto& one) { return one.first; });
+  state->followed.push_back(tensors_of(flattened));
   within_.emplace_back(state, state->followed.size() - 1);
   auto made = in.call(function, std::move(given));
-  auto* const first =
-      state->followed[within_.back().second].empty() ? nullptr : state->followed[within_.back().second][0];
   if (made && mask && first) made = with_mask(in, *made, Value::of(first), mask);
   within_.pop_back();
   return made;

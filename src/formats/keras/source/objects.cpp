@@ -2,12 +2,14 @@
 #include "formats/keras/source/objects.h"
 #include "containers/python/unread.h"
 
+#include "formats/keras/catalogue/catalogue.h"
 #include "formats/keras/source/free_size.h"
 #include "formats/keras/source/groups.h"
 #include "formats/keras/source/library.h"
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <set>
 
 namespace convoy::keras {
@@ -84,6 +86,41 @@ struct Node {
 
 const SourceCall* call_of(const Node& node) {
   return node.call < node.layer->calls.size() ? &node.layer->calls[node.call] : nullptr;
+}
+
+void tensor_places(const Json& value, std::vector<std::size_t>& into) {
+  if (!value.is_structured()) return;
+  if (const auto one = value.is_object() ? value.find("$tensor") : value.end(); one != value.end())
+    into.push_back(one->get<std::size_t>());
+  else
+    for (const Json& inner : value) tensor_places(inner, into);
+}
+
+// Arguments by name in the order in which Keras flattens them: those of a layer by their names, those of a function as it hands
+// them on, one by one.
+std::vector<std::string> names_in_order(const SourceLayer& layer, const SourceCall& call) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : call.kwargs.items()) names.push_back(name);
+  std::ranges::sort(names);
+  const CatalogueRow* function = layer.module == "keras.src.ops" ? catalogued_operation(layer.class_name) : nullptr;
+  if (!function) return names;
+  const auto parameters = parameters_of(*function);
+  std::ranges::stable_sort(names, {}, [&](const std::string& name) {
+    return std::ranges::find(parameters, std::string_view(name), &CatalogueParameter::name) - parameters.begin();
+  });
+  return names;
+}
+
+// What a call reads, as Keras flattens its arguments.
+std::vector<SourceTensor*> read_by(const Node& node) {
+  const SourceCall* call = call_of(node);
+  if (!call) return {};
+  std::vector<std::size_t> places;
+  tensor_places(call->args, places);
+  for (const std::string& name : names_in_order(*node.layer, *call)) tensor_places(call->kwargs[name], places);
+  std::vector<SourceTensor*> tensors;
+  for (const std::size_t place : places) tensors.push_back(call->tensors[place]);
+  return tensors;
 }
 
 // The calls between a model's inputs and outputs, in the order of the program.
@@ -175,8 +212,7 @@ class Functional {
                [](const Node& node) {
                  const auto& followed = node.layer->followed;
                  if (node.call < followed.size()) return followed[node.call];
-                 const SourceCall* call = call_of(node);
-                 return call ? call->tensors : std::vector<SourceTensor*>();
+                 return read_by(node);
                },
                [](const SourceTensor& t) {
                  const SourceCall* call = call_of({t.layer, t.call_number});
@@ -203,15 +239,20 @@ class Functional {
 
  public:
   std::vector<SourceLayer*> in_order() {
-    return ordered(
-        [](const Node& node) {
-          const SourceCall* call = call_of(node);
-          return call ? call->tensors : std::vector<SourceTensor*>();
-        },
-        [](const SourceTensor& t) { return Node{t.layer, t.call_number}; });
+    return ordered([](const Node& node) { return read_by(node); },
+                   [](const SourceTensor& t) { return Node{t.layer, t.call_number}; });
   }
 
  private:
+  // A dictionary by its keys.
+  std::vector<SourceTensor*> outputs_as_keras_flattens_them() const {
+    if (model_.output_keys.empty()) return model_.outputs;
+    std::map<std::string, SourceTensor*> sorted;
+    for (std::size_t i = 0; i < model_.outputs.size(); ++i) sorted.emplace(model_.output_keys[i], model_.outputs[i]);
+    const auto values = std::views::values(sorted);
+    return {values.begin(), values.end()};
+  }
+
   // As Keras keeps them, which decides how weights in a file are counted: from the inputs down by the longest way to an
   // output, those of one depth in the order in which a walk up from the outputs meets them. Source:
   // keras/src/ops/function.py, map_graph.
@@ -226,7 +267,7 @@ class Functional {
       std::vector<SourceTensor*> read;
       std::size_t next = 0;
     };
-    const auto read_by = [&](const Node& node) {
+    const auto read_inside = [&](const Node& node) {
       return inputs.contains(node) ? std::vector<SourceTensor*>() : reads(node);
     };
     std::vector<Visit> open;
@@ -234,9 +275,9 @@ class Functional {
       const Node node = node_of(t);
       if (!seen.insert(node).second) return;
       met.try_emplace(node.layer, met.size());
-      open.push_back({node, read_by(node), 0});
+      open.push_back({node, read_inside(node), 0});
     };
-    for (SourceTensor* output : model_.outputs) {
+    for (SourceTensor* output : outputs_as_keras_flattens_them()) {
       enter(*output);
       while (!open.empty()) {
         Visit& visit = open.back();
@@ -254,7 +295,7 @@ class Functional {
     for (auto node = finished.rbegin(); node != finished.rend(); ++node) {
       std::size_t& own = depth[*node];
       own = deepest[node->layer] = std::max(own, deepest[node->layer]);
-      for (const SourceTensor* t : read_by(*node)) {
+      for (const SourceTensor* t : read_inside(*node)) {
         std::size_t& read = depth[node_of(*t)];
         read = std::max(read, own + 1);
       }

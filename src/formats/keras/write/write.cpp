@@ -84,7 +84,7 @@ class Walk {
   }
 
   std::vector<std::size_t> order() {
-    for (const Reference& r : document_.outputs) visit(call_at(r));
+    for (const std::size_t i : outputs_as_keras_flattens_them()) visit(call_at(document_.outputs[i]));
     std::vector<Size> depth(state_.size(), 0);
     for (auto at = finished_.rbegin(); at != finished_.rend(); ++at) {
       Size& of_layer = depth_of_layer_[layer_of_[*at]];
@@ -103,13 +103,24 @@ class Walk {
 
  private:
   enum class State : std::uint8_t { New, Open, Done };
+  // A dictionary by its keys.
+  std::vector<std::size_t> outputs_as_keras_flattens_them() const {
+    std::vector<std::size_t> order(document_.outputs.size());
+    std::iota(order.begin(), order.end(), 0);
+    if (!document_.output_keys.empty())
+      std::ranges::stable_sort(order, {}, [&](std::size_t i) -> std::string_view { return document_.output_keys[i]; });
+    return order;
+  }
+
   std::size_t call_at(const Reference& r) const { return first_[r.layer] + r.call; }
 
   std::vector<std::size_t> parents_of(std::size_t at) const {
     const DocumentCall& call = document_.layers[layer_of_[at]].calls[at - first_[layer_of_[at]]];
     std::vector<Reference> all;
     for (const Argument& argument : call.args) tensors_of(argument, all);
-    for (const auto& [word, argument] : call.kwargs) tensors_of(argument, all);
+    auto named = call.kwargs;
+    std::ranges::stable_sort(named, {}, [](const auto& one) { return one.first; });
+    for (const auto& [word, argument] : named) tensors_of(argument, all);
     std::vector<std::size_t> parents;
     for (const Reference& r : all) parents.push_back(call_at(r));
     return parents;
