@@ -83,7 +83,7 @@ class Function:
 
     def _plain(self, name: str, value: Any) -> Any:
         if isinstance(value, (list, tuple)):
-            return [self._plain(name, one) for one in value]
+            return [None if one is None else self._plain(name, one) for one in value]  # output_size=(None, 7)
         if isinstance(value, (bool, str)):
             return value
         if isinstance(value, np.bool_):

@@ -116,6 +116,12 @@ class Calls(unittest.TestCase):
         with self.assertRaises(AttributeError):
             convoy.tf.nn.no_such_function
 
+    def test_an_axis_that_a_list_leaves_alone(self):
+        x = np.arange(12, dtype="float32").reshape(1, 1, 3, 4)
+        np.testing.assert_array_equal(convoy.torch.adaptive_avg_pool2d(x, (None, 2)), [[[[0.5, 2.5], [4.5, 6.5], [8.5, 10.5]]]])  # as torch answers
+        with self.assertRaisesRegex(convoy.UsageError, "'stride' is null"):
+            convoy.torch.max_pool2d(x, 2, stride=(None, 1))
+
     def test_doubles_are_computed_as_doubles_and_positions_come_second(self):
         x = np.linspace(0, 1, 12).reshape(1, 1, 12)
         self.assertEqual(convoy.torch.sigmoid(x).dtype, np.float64)
