@@ -169,8 +169,7 @@ Status write_binary(const Binary& op, Sink& sink) {
   const std::string a = sink.typed(0, dtype), b = sink.typed(1, dtype);
   const Operator* word = operator_for(f);
   if (divides_whole(f)) return write_division(op, sink, a, b, dtype);
-  if (works_on_bits(f) && !(word && sink.knows(word->name)))
-    return sink.refused("what works on bits, which opset 18 and later have");
+  if (works_on_bits(f) && !(word && sink.knows(word->name))) return sink.too_old("what works on bits", 18);
   if (word && sink.knows(word->name)) {
     sink.last(std::string(word->name), {a, b});
   } else if (f == BinaryFunction::NotEqual) {
