@@ -140,16 +140,22 @@ class Aligner {
     taken_b_.insert(b);
     out_a = cut_out(a_, readers_a_, out_a), out_b = cut_out(b_, readers_b_, out_b);
     if (has_fingerprint(a_, a_[a]) && family != Family::Recurrent)
-      std::tie(out_a, out_b) = meeting_behind(out_a, out_b);
+      std::tie(out_a, out_b) = meeting_behind(out_a, out_b, Beside::Constants);
+    // One model's function may be written in steps by the other, which read again what it reads: x * sigmoid(x).
+    if (how == How::Place && family == Family::Function)
+      std::tie(out_a, out_b) = meeting_behind(out_a, out_b, Beside::Anything);
     const bool added = add(out_a, out_b, how, a, b);
     if (added && turned && a_[out_a].type.rank() == 3) result_.matches.back().permutation = {1, 0, 2};
   }
 
+  // What else the steps behind a layer may read.
+  enum class Beside : std::uint8_t { Constants, Anything };
+
   // What one model adds or scales in a step of its own, the other may have taken into the layer: where the two make other
   // numbers, but the same further on, before anything else comes in, that is where they stand for each other.
-  std::pair<ValueId, ValueId> meeting_behind(ValueId a, ValueId b) const {
+  std::pair<ValueId, ValueId> meeting_behind(ValueId a, ValueId b, Beside beside) const {
     if (!are_known(a, b) || !are_spread_apart(*guide_.apart.a[a.slot()], *guide_.apart.b[b.slot()])) return {a, b};
-    const auto here = alone_behind(a_, readers_a_, a), there = alone_behind(b_, readers_b_, b);
+    const auto here = alone_behind(a_, readers_a_, a, beside), there = alone_behind(b_, readers_b_, b, beside);
     for (std::size_t steps = 1; steps < here.size() + there.size(); ++steps)
       for (std::size_t i = 0; i <= steps && i < here.size(); ++i)
         if (steps - i < there.size() && !matched_a_[here[i].slot()] && !matched_b_[there[steps - i].slot()] &&
@@ -160,13 +166,14 @@ class Aligner {
 
   // The value and what is made of it alone, as long as nothing else reads it.
   static std::vector<ValueId> alone_behind(const Graph& graph, const std::vector<std::vector<NodeId>>& readers,
-                                           ValueId v) {
+                                           ValueId v, Beside beside) {
     constexpr std::size_t most = 8;
     std::vector<ValueId> chain{v};
     while (chain.size() < most && readers[chain.back().slot()].size() == 1) {
       const Node& next = graph[readers[chain.back().slot()][0]];
-      const bool is_alone =
-          std::ranges::all_of(next.inputs, [&](ValueId in) { return !in || graph[in].constant || in == chain.back(); });
+      const bool is_alone = std::ranges::all_of(next.inputs, [&](ValueId in) {
+        return beside == Beside::Anything || !in || graph[in].constant || in == chain.back();
+      });
       if (!is_alone || kernel_of(graph, next)) break;
       chain.push_back(next.outputs[0]);
     }

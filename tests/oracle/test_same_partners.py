@@ -222,6 +222,30 @@ def test_pools_over_one_another_stand_for_themselves(to, tmp_path):
     assert said(exported(net, torch.randn(2, 16, 16, 32), tmp_path / "all.pt2"), fewer)[0] == 1
 
 
+class Stepped(nn.Module):
+    """A function that targets write in steps, in front of one that jumps."""
+
+    def __init__(self, function, jump):
+        super().__init__()
+        self.function, self.jump = function, jump
+
+    def forward(self, x):
+        return self.jump(self.function(x))
+
+
+@pytest.mark.parametrize("to, function", [("onnx", F.gelu), ("onnx", torch.expm1), ("tflite", F.softplus), ("tflite", F.mish), ("tflite", F.selu)])
+@pytest.mark.parametrize("jump", [lambda y: y.argmin(1), torch.floor, lambda y: (y > y.mean()).float()])
+def test_a_function_stands_for_the_last_of_its_steps(to, function, jump, tmp_path):
+    torch.manual_seed(1)
+    x = torch.randn(4, 6)
+    file, port = exported(Stepped(function, jump), x, tmp_path / "net.pt2"), tmp_path / f"port.{to}"
+    subprocess.run([str(CONVOY), "port", str(file), "-o", str(port), "-q"], check=True)
+    code, text = said(file, port)
+    assert code == 0, text
+    code, text = said(exported(Stepped(torch.tanh, jump), x, tmp_path / "other.pt2"), port)
+    assert code == 1 and "activation_kind" in text, text
+
+
 class Hidden(nn.Module):
     """A difference behind what the model in front of it never makes."""
 
