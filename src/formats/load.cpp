@@ -234,6 +234,13 @@ Result<WeightsFile> weights_of_zip(const Blob& blob) {
   return file;
 }
 
+std::string why_json_holds_no_weights(std::string_view text) {
+  if (text.find("\"weight_map\"") == std::string_view::npos)
+    return "is JSON, which holds no weights; name the file that does";
+  return "is the index of weights that lie in several files, which are not read together; save them as one: "
+         "safetensors.torch.save_file({**load_file(\"part 1\"), **load_file(\"part 2\")}, \"all.safetensors\")";
+}
+
 Result<WeightsFile> weights_of_bytes(const Blob& blob, const std::filesystem::path& file) {
   if (blob.bytes.empty()) return fail(Fault::Truncated, "is empty");
   if (ZipArchive::begins(blob.bytes)) return weights_of_zip(blob);
@@ -254,7 +261,7 @@ Result<WeightsFile> weights_of_bytes(const Blob& blob, const std::filesystem::pa
   if (tf::begins_saved_model(blob.bytes)) return weights_of(WeightsKind::TensorFlow, tf::weights_of_saved_model(file));
   if (ends_table(blob.bytes) || tf::begins_meta_graph(blob.bytes))
     return weights_of(WeightsKind::TensorFlow, tf::weights_of_checkpoint(file));
-  if (is_json(blob.bytes)) return fail(Fault::Unsupported, "is JSON, which holds no weights; name the file that does");
+  if (is_json(blob.bytes)) return fail(Fault::Unsupported, why_json_holds_no_weights(text_of(blob.bytes)));
   return unread(known_format(blob.bytes));
 }
 

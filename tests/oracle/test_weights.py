@@ -271,3 +271,10 @@ def test_a_whole_module_is_told_from_a_state_dict(tmp_path, zipped, saved):
     assert "16 parameters" in convoy("summary", f"{tmp_path}/net.py:Whole", "--weights", tmp_path / "alone.pt").stdout
     torch.save(net.state_dict(), tmp_path / "state.pt", _use_new_zipfile_serialization=zipped)
     assert "PyTorch checkpoint, which holds weights but no graph" in convoy("summary", tmp_path / "state.pt", code=6).stderr
+
+
+def test_an_index_of_several_files_says_how_to_make_one_of_them(tmp_path):
+    (tmp_path / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": {"a.weight": "model-00001-of-00002.safetensors"}}))
+    assert "save them as one" in convoy("weights", tmp_path / "model.safetensors.index.json", code=6).stderr
+    (tmp_path / "other.json").write_text("{}")
+    assert "name the file that does" in convoy("weights", tmp_path / "other.json", code=6).stderr
