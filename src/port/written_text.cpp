@@ -3,6 +3,7 @@
 #include "base/budget.h"
 #include "containers/python/syntax.h"
 #include "formats/source.h"
+#include "formats/source_text.h"
 #include "ops/expect.h"
 #include "run/run.h"
 
@@ -52,6 +53,21 @@ std::vector<std::string> arguments_of(const std::string& text) {
   return names;
 }
 
+bool is_read(const Graph& graph, ValueId input) {
+  const auto reads = [&](const Node& node) { return std::ranges::find(node.inputs, input) != node.inputs.end(); };
+  return std::ranges::any_of(graph.nodes, reads) || std::ranges::find(graph.outputs, input) != graph.outputs.end();
+}
+
+// Of a dictionary that forward() takes, the text tells those keys alone whose tensors it computes with.
+void take_idle_keys(Graph& read, const Graph& target) {
+  if (!read.inputs_by_name || !target.inputs_by_name) return;
+  for (const ValueId v : target.inputs) {
+    const std::string key = python::input_name(target, v);
+    const auto is_of_key = [&](ValueId own) { return read[own].name == key; };
+    if (!is_read(target, v) && std::ranges::none_of(read.inputs, is_of_key)) read.input(key, target[v].type);
+  }
+}
+
 }  // namespace
 
 Result<Graph> read_written_text(const std::string& text, const std::string& part, const std::filesystem::path& weights,
@@ -78,6 +94,7 @@ Result<std::vector<std::string>> show_written_text(const PortReport& report, con
     return fail(Fault::Internal, "the text is no Python: " + message(parsed.error()));
   auto read = read_written_text(text, part, weights, data.inputs, report.target);
   if (!read) return unread(read.error());
+  take_idle_keys(*read, report.target);
   if (auto done = follow_keys(*read, report.target); !done) return pass(done);
   RunOptions as_read;
   as_read.lets_go_of_weights = true;

@@ -401,6 +401,20 @@ def test_keras_dictionaries(nested, target, suffix, tmp_path):
     check_by_name(path, target, inputs, {name: np.asarray(got[name]) for name in sorted(got)}, tmp_path, suffix)
 
 
+@pytest.mark.parametrize("target, suffix", [("torch", ""), ("onnx", ""), ("keras", ""), ("keras", ".py")])
+def test_a_dictionary_with_a_key_that_nothing_reads(target, suffix, tmp_path):
+    import keras
+    from keras import layers
+
+    keras.backend.clear_session()
+    first, idle, last = (keras.Input((4,), name=name) for name in ("first", "idle", "last"))
+    model = keras.Model({"first": first, "idle": idle, "last": last}, {"y": layers.Dense(3)(last), "z": layers.Dense(2)(first)})
+    model.save(tmp_path / "net.keras")
+    inputs = {name: numbers(2, 4) for name in ("first", "idle", "last")}
+    got = model(inputs, training=False)
+    check_by_name(tmp_path / "net.keras", target, inputs, {name: np.asarray(y) for name, y in got.items()}, tmp_path, suffix)
+
+
 @pytest.mark.parametrize("kind", [dict, OrderedDict])
 @pytest.mark.parametrize("target, suffix", [("torch", ""), ("onnx", ""), ("keras", ""), ("keras", ".py")])
 def test_torch_dictionaries(target, suffix, kind, tmp_path):
