@@ -245,3 +245,15 @@ def test_depthwise_series_of_tflite_run_in_keras(stride, tmp_path):
     assert sides, reason
     x = np.random.default_rng(9).normal(size=(2, 11, 3)).astype(np.float32)
     assert_close(answers(opened(tmp_path / "port.keras"), sides, [x]), [np.asarray(model(x))], 2e-5, f"stride {stride}")
+
+
+@pytest.mark.parametrize("layer", ["nn.Conv1d(2, 3, 1)", "nn.ConvTranspose1d(2, 3, 2)", "nn.BatchNorm1d(2)", "nn.GroupNorm(1, 2)", "nn.LayerNorm([2, 7])"])
+def test_layers_whose_weights_keras_cannot_make_are_not_written(layer, tmp_path):
+    """Their channels are a size that is free; Keras makes no layer of such a file."""
+    text = "from torch import nn\n\n\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    text += f"        self.layer = {layer}\n\n    def forward(self, x):\n        return self.layer(x.unsqueeze(0))\n"
+    (tmp_path / "net.py").write_text(text)
+    source = (tmp_path / "net.py:Net", "--seed", 1, "-o", tmp_path / "net.keras")
+    assert "whose number is free" in convoy("port", *source, "--shape", "x=?,7", code=6).stderr
+    convoy("port", *source, "--shape", "x=2,7")
+    assert opened(tmp_path / "net.keras")(np.ones((2, 7), "f4")).shape[0] == 1

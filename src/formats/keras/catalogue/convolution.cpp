@@ -284,6 +284,7 @@ Status check_axes(const Sink& sink, Axes axes, const char* what) {
     return sink.refused(std::string(what) + " over " + std::to_string(axes.space) + " spatial axes");
   if (axes.order != Order::ChannelsLast) return sink.broken(std::string(what) + " with channels first");
   if (!sink.constant(1)) return sink.refused("a kernel that the model computes");
+  if (!sink.dim(axes.channel()).known()) return sink.refused(std::string(what) + " of channels whose number is free");
   return {};
 }
 

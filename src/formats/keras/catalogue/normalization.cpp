@@ -300,7 +300,15 @@ Status weigh_scale(LayerConfig& config, Sink& sink) {
   return sink.has(2) ? sink.weigh(config, 2, "beta") : Status();
 }
 
+// Keras's layers make their weights as long as these axes are.
+Status check_lengths(const Sink& sink, const Sizes& axes, const char* what) {
+  const auto is_free = [&](Size axis) { return !sink.dim(positive_axis(axis, sink.rank())).known(); };
+  if (std::ranges::none_of(axes, is_free)) return {};
+  return sink.refused(std::string(what) + " of channels whose number is free");
+}
+
 Status write_batch_norm(const BatchNorm& op, Sink& sink) {
+  if (auto ok = check_lengths(sink, {op.axis}, "a batch norm"); !ok) return ok;
   LayerConfig config = layer_as(sink, "layers.BatchNormalization",
                                 {{"axis", axes_in({op.axis}, sink)},
                                  {"momentum", op.momentum},
@@ -315,6 +323,8 @@ Status write_batch_norm(const BatchNorm& op, Sink& sink) {
 
 Status write_layer_norm(const LayerNorm& op, Sink& sink) {
   const bool rms = op.keras_rms_scaling;
+  if (sink.has(1) || sink.has(2))
+    if (auto ok = check_lengths(sink, op.axes, "a layer norm"); !ok) return ok;
   if (rms && !sink.has(1)) return sink.refused("a normalisation by roots of mean squares without a scale");
   LayerConfig config = layer_as(sink, "layers.LayerNormalization",
                                 {{"axis", axes_in(op.axes, sink)},
@@ -327,6 +337,7 @@ Status write_layer_norm(const LayerNorm& op, Sink& sink) {
 }
 
 Status write_group_norm(const GroupNorm& op, Sink& sink) {
+  if (auto ok = check_lengths(sink, {op.axis}, "a group norm"); !ok) return ok;
   // A group of its own for every channel is what Keras writes as -1.
   const bool each = sink.dim(op.axis) == Dim(op.groups) && op.groups != 1;
   LayerConfig config = layer_as(sink, "layers.GroupNormalization",
