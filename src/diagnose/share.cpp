@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 namespace convoy::diagnose {
 
@@ -146,6 +147,28 @@ bool says_numbers(const Graph& graph, const Node& node, std::size_t input, const
   return traits_of(node.op).learnt != Learnt::Weights;
 }
 
+// The ones and zeros of a norm in a file stay what they were where the program's own leaves scales and offsets out.
+void keep_idle_scales(Graph& file, const Graph& before, const std::set<ValueId>& said_by_both) {
+  if (is_program(file)) return;
+  for (const Node& node : file.nodes) {
+    if (family_of(node.op) != Family::Norm) continue;
+    for (const ValueId v : node.inputs)
+      if (v && file[v].constant && !said_by_both.contains(v)) file[v].constant = before[v].constant;
+  }
+}
+
+// The constants of each model that have a partner in the other's layer.
+std::pair<std::set<ValueId>, std::set<ValueId>> said_by_both(const Sized& at, const Alignment& alignment) {
+  std::set<ValueId> of_a, of_b;
+  for (const Match& match : alignment.matches) {
+    if (!match.node_a || !match.node_b) continue;
+    const auto &here = at.a[match.node_a].inputs, &there = at.b[match.node_b].inputs;
+    for (std::size_t i = 0; i < std::min(here.size(), there.size()); ++i)
+      if (here[i] && there[i]) of_a.insert(here[i]), of_b.insert(there[i]);
+  }
+  return {std::move(of_a), std::move(of_b)};
+}
+
 }  // namespace
 
 std::optional<Places> places_of(const Graph& a, const Graph& b, int trial, std::uint64_t seed,
@@ -157,8 +180,12 @@ std::optional<Places> places_of(const Graph& a, const Graph& b, int trial, std::
 }
 
 int share_weights(Sized& at, const Alignment& alignment, const std::optional<Places>& places) {
+  const Graph before_a = at.a, before_b = at.b;
   vary(at.a, 0);
   vary(at.b, 1);
+  const auto [of_a, of_b] = said_by_both(at, alignment);
+  keep_idle_scales(at.a, before_a, of_a);
+  keep_idle_scales(at.b, before_b, of_b);
   int shared = 0;
   for (const Match& match : alignment.matches) {
     if (!match.node_a || !match.node_b) continue;

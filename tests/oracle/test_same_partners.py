@@ -343,3 +343,27 @@ def test_a_weight_that_is_no_number_is_no_fault_of_the_port(tmp_path):
     model.save(tmp_path / "m.keras")
     done = subprocess.run([str(CONVOY), "port", str(tmp_path / "m.keras"), "-o", str(tmp_path / "p.py")], capture_output=True, text=True)
     assert done.returncode == 3 and not (tmp_path / "p.py").exists(), done.stderr
+
+
+class Plain(nn.Module):
+    """Norms without scales and offsets, which ONNX writes as ones and zeros."""
+
+    def __init__(self, has_bias=True, affine=False):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 3, bias=has_bias)
+        self.norm = nn.InstanceNorm2d(4, affine=affine)
+
+    def forward(self, x):
+        return self.norm(self.conv(x).relu()).tanh()
+
+
+def test_a_program_without_weights_has_no_scales_where_it_leaves_them_out(tmp_path):
+    import inspect
+
+    (tmp_path / "net.py").write_text("from torch import nn\n\n\n" + inspect.getsource(Plain))
+    net, shape = f"{tmp_path}/net.py:Plain", ("--shape", "x=?,3,7,8")
+    subprocess.run([str(CONVOY), "port", net, *shape, "--seed", "1", "-o", f"{tmp_path}/net.onnx", "-q"], check=True)
+    code, text = said(net, tmp_path / "net.onnx", *shape)
+    assert code == 0, text
+    assert said(f"{net}(False)", tmp_path / "net.onnx", *shape)[0] == 1
+    assert said(net, f"{net}(True, True)", *shape)[0] == 1
