@@ -5,6 +5,7 @@
 #include "graph/patch.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -17,10 +18,42 @@ namespace {
 
 using Calls = std::map<std::uint64_t, std::vector<NodeId>>;  // by the numbers that they hold
 
-Calls calls_in(const Graph& graph) {
+// How many numbers a layer's fingerprint is made of.
+Size numbers_told_by(const Graph& graph, const Node& node) {
+  if (const Tensor* kernel = kernel_of(graph, node)) return kernel->count();
+  Size all = 0;
+  for (const ValueId v : node.inputs)
+    if (v && graph[v].constant) all += graph[v].constant->count();
+  return all;
+}
+
+// Of layers that may hold the same numbers as another one of their model, by how these begin: large models are not read
+// whole for it.
+std::set<Size> lengths_held_twice(const Graph& graph) {
+  constexpr std::size_t few = 64;  // bytes
+  std::set<Size> lengths;
+  std::set<std::vector<std::byte>> seen;
+  for (const Node& node : graph.nodes) {
+    if (!has_fingerprint(graph, node)) continue;
+    std::vector<std::byte> beginnings;
+    for (const ValueId v : node.inputs) {
+      if (!v || !graph[v].constant) continue;
+      const auto bytes = graph[v].constant->bytes();
+      const auto begin = bytes.first(std::min(few, bytes.size()));
+      beginnings.insert(beginnings.end(), begin.begin(), begin.end());
+    }
+    if (!seen.insert(std::move(beginnings)).second) lengths.insert(numbers_told_by(graph, node));
+  }
+  return lengths;
+}
+
+Calls calls_in(const Graph& graph, const std::set<Size>& lengths) {
   Calls calls;
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
-    if (const auto print = fingerprint(graph, graph.nodes[i])) calls[*print].push_back({static_cast<std::int32_t>(i)});
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[i];
+    if (!lengths.contains(numbers_told_by(graph, node))) continue;
+    if (const auto print = fingerprint(graph, node)) calls[*print].push_back({static_cast<std::int32_t>(i)});
+  }
   return calls;
 }
 
@@ -144,7 +177,9 @@ Result<bool> merge_repeats(Graph& graph) {
 
 Status merge_repeated_calls(Graph& a, Graph& b) {
   if (auto done = merge_repeated_steps(a, b); !done) return done;
-  const Calls of_a = calls_in(a), of_b = calls_in(b);
+  std::set<Size> lengths = lengths_held_twice(a);
+  lengths.merge(lengths_held_twice(b));
+  const Calls of_a = calls_in(a, lengths), of_b = calls_in(b, lengths);
   std::set<std::uint64_t> uneven;
   for (const auto& [print, calls] : of_a) {
     const auto other = of_b.find(print);
