@@ -37,6 +37,9 @@ const Tensor* product_weight(const Graph& graph, const std::string& layer, std::
 // How far the numbers of two weights are apart, in whatever order of axes, and the largest of them.
 struct WeightsApart {
   double most = 0, largest = 0;
+  std::size_t differing = 0, not_zero = 0;  // how many
+  // Of numbers that are rounded few stay as they were, beside zeros.
+  bool may_be_by_rounding() const { return 4 * differing >= not_zero; }
 };
 std::optional<WeightsApart> apart_of(const Tensor* x, const Tensor* y) {
   if (!x || !y || x->count() != y->count()) return std::nullopt;
@@ -46,6 +49,8 @@ std::optional<WeightsApart> apart_of(const Tensor* x, const Tensor* y) {
   for (std::size_t i = 0; i < a.size(); ++i) {
     apart.largest = std::max(apart.largest, std::abs(a[i]));
     apart.most = std::max(apart.most, std::abs(a[i] - b[i]));
+    if (a[i] != b[i]) ++apart.differing;
+    if (a[i] != 0 || b[i] != 0) ++apart.not_zero;
   }
   return apart;
 }
@@ -183,7 +188,7 @@ std::optional<Side> drop_rounded_weights(const Graph& a, const Graph& b, std::ve
   std::erase_if(findings, [&](const Finding& finding) {
     const Tensor *w = product_weight(a, finding.a), *v = product_weight(b, finding.b);
     const auto apart = is_by_numbers(finding) ? apart_of(w, v) : std::nullopt;
-    if (!apart) return false;
+    if (!apart || !apart->may_be_by_rounding()) return false;
     const auto of_a = largest_step(*w), of_b = largest_step(*v);
     if (of_a.has_value() == of_b.has_value()) return false;
     const Side own = of_a ? Side::A : Side::B;

@@ -52,6 +52,20 @@ void expect_cause(const Steps& steps, std::string_view cause) {
   EXPECT_TRUE(found->findings[0].a.starts_with("out_")) << found->findings[0].a;
 }
 
+TEST(StepsCauses, ANumberBesideTheStepsOfAllOthersWasNotRounded) {
+  Graph changed = model({});
+  for (Value& value : changed.values) {
+    if (!value.constant) continue;
+    auto weights = value.constant->floats();
+    weights[9] += 0.0093127F;
+    value.constant = Tensor::of({4, 6}, std::move(weights));
+  }
+  const auto found = diagnose::diagnose(model({}), changed);
+  ASSERT_TRUE(found) << message(found.error());
+  ASSERT_EQ(found->findings.size(), 1U);
+  EXPECT_EQ(found->findings[0].cause, "weights_differ");
+}
+
 TEST(StepsCauses, AScaleOrAZeroPointIsNamedByWhatItIs) {
   expect_cause({0.06, 3, 0.06, 3}, "quant_scale");
   expect_cause({0.04, 1, 0.04, 1}, "quant_steps_of_another");
