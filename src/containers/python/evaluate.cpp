@@ -47,6 +47,7 @@ template Result<Evaluator::Next> Evaluator::at(const Syntax&, Result<Evaluator::
 template Result<Value> Evaluator::at(const Syntax&, Result<Value>) const;
 template Result<bool> Evaluator::at(const Syntax&, Result<bool>) const;
 template Result<std::optional<Value>> Evaluator::at(const Syntax&, Result<std::optional<Value>>) const;
+template Result<std::optional<ValueList>> Evaluator::at(const Syntax&, Result<std::optional<ValueList>>) const;
 template Result<Arguments> Evaluator::at(const Syntax&, Result<Arguments>) const;
 template Status Evaluator::at(const Syntax&, Status) const;
 

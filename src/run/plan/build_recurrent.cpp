@@ -1,4 +1,5 @@
 // Which cells that walk along time become steps of their own (run/plan/recurrent.h).
+#include "ops/expect.h"
 #include "run/plan/builder.h"
 #include "run/plan/recurrent.h"
 
