@@ -118,6 +118,12 @@ struct Lookup {
   Size first_bucket() const { return mask && gives_indices ? 1 : 0; }
   Size first_token() const { return first_bucket() + buckets; }
   Size size() const { return first_token() + static_cast<Size>(tokens.size()); }
+  // What stands in front of the tokens, as get_vocabulary() lists it.
+  std::vector<std::int64_t> specials() const {
+    std::vector<std::int64_t> all(static_cast<std::size_t>(first_token()), unknown);
+    if (first_bucket() == 1) all.front() = *mask;
+    return all;
+  }
 };
 
 // One whole number a line. Nothing: something else stands there.
@@ -135,7 +141,7 @@ std::optional<std::vector<std::int64_t>> whole_lines(std::string_view text) {
 }
 
 // In the configuration where they were given, in a file of their own where adapt() found them.
-std::vector<std::int64_t> vocabulary_of(Use& use) {
+std::vector<std::int64_t> vocabulary_of(Use& use, Size specials) {
   Call& call = use.call;
   if (const Json* said = use.option("vocabulary")) {
     const Json* list = Attrs::tuple_of(said);
@@ -143,11 +149,9 @@ std::vector<std::int64_t> vocabulary_of(Use& use) {
     call.refuse(Fault::Unsupported, "attribute 'vocabulary' names a file outside of the model");
     return {};
   }
-  const Size specials =
-      use.whole("num_oov_indices") + (use.option("mask_token") && use.word("output_mode") == "int" ? 1 : 0);
   if (!call.builder().weights && call.attrs.has("vocabulary_size")) {  // the structure alone is asked for
-    std::vector<std::int64_t> any(static_cast<std::size_t>(
-        std::clamp<Size>(call.attrs.integer("vocabulary_size") - specials, 1, most_categories)));
+    const Size size = std::clamp<Size>(call.attrs.integer("vocabulary_size"), 0, most_categories);
+    std::vector<std::int64_t> any(static_cast<std::size_t>(std::max<Size>(size - specials, 1)));
     std::iota(any.begin(), any.end(), 0);
     return any;
   }
@@ -163,21 +167,21 @@ std::vector<std::int64_t> vocabulary_of(Use& use) {
 
 Lookup lookup_of(Use& use) {
   Call& call = use.call;
-  Lookup all{.tokens = vocabulary_of(use),
-             .mask = {},
-             .unknown = use.whole("oov_token"),
-             .buckets = use.whole("num_oov_indices")};
+  Lookup all{.tokens = {}, .mask = {}, .unknown = use.whole("oov_token"), .buckets = use.whole("num_oov_indices")};
   all.gives_indices = use.word("output_mode") == "int";
   if (use.option("mask_token")) all.mask = use.whole("mask_token");
-  if (all.buckets < 0 || all.buckets > most_categories || std::ssize(all.tokens) > most_categories)
-    call.refuse(Fault::Format, "has " + std::to_string(all.tokens.size()) + " tokens and 'num_oov_indices' " +
-                                   std::to_string(all.buckets) + ", expected at most 2^20 of each");
+  if (all.buckets < 0 || all.buckets > most_categories)
+    call.refuse(Fault::Format,
+                "attribute 'num_oov_indices' is " + std::to_string(all.buckets) + ", expected 0 to 2^20");
   if (call.failed()) return all;
-  // They may stand in front of the tokens, as get_vocabulary() lists them.
-  std::vector<std::int64_t> special(static_cast<std::size_t>(all.first_token()), all.unknown);
-  if (all.first_bucket() == 1) special.front() = *all.mask;
-  if (all.tokens.size() >= special.size() && std::ranges::equal(special, all.tokens | std::views::take(special.size())))
-    all.tokens.erase(all.tokens.begin(), all.tokens.begin() + std::ssize(special));
+  all.tokens = vocabulary_of(use, all.first_token());
+  if (std::ssize(all.tokens) > most_categories)
+    call.refuse(Fault::Format, "has " + std::to_string(all.tokens.size()) + " tokens, expected at most 2^20");
+  if (call.failed()) return all;
+  const auto specials = all.specials();
+  if (all.tokens.size() >= specials.size() &&
+      std::ranges::equal(specials, all.tokens | std::views::take(specials.size())))
+    all.tokens.erase(all.tokens.begin(), all.tokens.begin() + std::ssize(specials));
   auto sorted = all.tokens;
   std::ranges::sort(sorted);
   if (all.tokens.empty() || std::ranges::adjacent_find(sorted) != sorted.end())
@@ -185,15 +189,15 @@ Lookup lookup_of(Use& use) {
   return all;
 }
 
-// Where x is a certain number something else stands.
-ValueId replaced(Call& call, ValueId x, std::int64_t number, ValueId by, ValueId otherwise, std::string_view step) {
-  const ValueId one = call.literal(std::string(step) + "_number", whole_tensor(DType::I64, {}, {number}));
-  return call.add(
-      Where{}, {call.add(Binary{BinaryFunction::Equal}, {x, one}, std::string(step) + "_place"), by, otherwise}, step);
-}
-
 ValueId one_number_of(Call& call, std::string_view name, std::int64_t number) {
   return call.literal(name, whole_tensor(DType::I64, {}, {number}));
+}
+
+// Where x is a certain number something else stands.
+ValueId replaced(Call& call, ValueId x, std::int64_t number, ValueId by, ValueId otherwise, std::string_view step) {
+  const ValueId one = one_number_of(call, std::string(step) + "_number", number);
+  return call.add(
+      Where{}, {call.add(Binary{BinaryFunction::Equal}, {x, one}, std::string(step) + "_place"), by, otherwise}, step);
 }
 
 // The place of each number among the tokens; 0 for what is none of them, which no token has.
@@ -231,8 +235,7 @@ ValueId indices_of(Call& call, ValueId x, const Lookup& all) {
 
 // The token of each index; what is none is not known.
 ValueId tokens_of(Call& call, ValueId x, const Lookup& all) {
-  std::vector<std::int64_t> table(static_cast<std::size_t>(all.first_token()), all.unknown);
-  if (all.first_bucket() == 1) table.front() = *all.mask;
+  std::vector<std::int64_t> table = all.specials();
   table.insert(table.end(), all.tokens.begin(), all.tokens.end());
   const ValueId least = one_number_of(call, "first", 0), most = one_number_of(call, "last", all.size() - 1);
   const ValueId within =
